@@ -1,0 +1,101 @@
+// Runs a model: plans are made per input shape and cached; run() may be called from many threads at once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jitney/export.h"
+#include "jitney/model.h"
+#include "jitney/tensor.h"
+
+namespace jitney {
+
+struct SessionOptions {
+  /// "cpu", "reference" (plain kernels, for checking others), or "auto". A backend that is not there throws Error(unsupported).
+  std::string backend = "auto";
+  /// Threads per run, the caller's included; 0: one per available core.
+  std::size_t threads = 0;
+  /// Check all weight blocks now rather than when first used.
+  bool check = false;
+  /// Plans are forgotten, least recently used first, beyond this many bytes.
+  std::size_t plan_cache_bytes = std::size_t{64} << 20;
+  /// Most runs at a time; further callers wait for a context.
+  std::size_t max_contexts = 64;
+  /// Record each step's time (see Session::profile).
+  bool profile = false;
+};
+
+/// A tensor passed to a run by name; the view's memory must stay valid during the run.
+struct NamedView {
+  std::string_view name;
+  TensorView view;
+};
+
+/// Memory of one plan. All sizes in bytes.
+struct MemoryReport {
+  std::uint64_t arena_bytes = 0;        ///< one execution context's arena, kernel workspace included
+  std::uint64_t lower_bound_bytes = 0;  ///< no plan for the same steps can be smaller
+  std::uint64_t weight_bytes = 0;       ///< weights in the file
+  std::uint64_t packed_bytes = 0;       ///< copies of weights made for the kernels, shared by all sessions of the model
+  std::string strategy;                 ///< which planner strategy won
+};
+
+/// One step of a plan.
+struct StepReport {
+  std::string node;
+  std::string op;
+  std::string kernel;
+  std::string backend;
+  std::vector<Shape> outputs;
+  std::uint64_t runs = 0;         ///< with SessionOptions::profile
+  std::uint64_t nanoseconds = 0;  ///< total over all runs, likewise
+};
+
+struct PlanReport {
+  MemoryReport memory;
+  std::vector<StepReport> steps;
+};
+
+class JITNEY_API Session {
+ public:
+  explicit Session(Model model, SessionOptions options = {});
+  Session(const std::string& path, SessionOptions options = {}) : Session(Model::open(path), std::move(options)) {}
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  const Model& model() const;
+  const std::vector<TensorInfo>& inputs() const { return model().inputs(); }
+  const std::vector<TensorInfo>& outputs() const { return model().outputs(); }
+  const std::string& backend() const;
+  std::size_t threads() const;
+
+  /// Makes the plan for these input shapes ahead of the first run.
+  void prepare(const std::map<std::string, Shape>& shapes);
+
+  /// All outputs, in the model's order. Throws Error(invalid_input) for a wrong name, dtype, rank or size.
+  std::vector<Tensor> run(std::span<const NamedView> inputs);
+  std::vector<Tensor> run(std::initializer_list<NamedView> inputs) { return run(std::span(inputs.begin(), inputs.size())); }
+  std::map<std::string, Tensor> run(const std::map<std::string, Tensor>& inputs);
+
+  /// The outputs named, each computed into the memory given (any strides) if its data is not null; otherwise into a new tensor that is
+  /// returned at the same position. A given view must have the output's dtype and shape.
+  std::vector<Tensor> run(std::span<const NamedView> inputs, std::span<const NamedView> outputs);
+
+  /// The plan for these input shapes (made if need be); symbols that no shape fixes count as 1.
+  PlanReport plan_report(const std::map<std::string, Shape>& shapes = {});
+
+  /// Waits for runs in progress, then frees all memory. Later calls throw Error(closed).
+  void close();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace jitney

@@ -1,0 +1,105 @@
+// The face that a backend shows the planner: storage orders, claims, and prepared steps.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "jitney/tensor.h"
+#include "ops/op.h"
+
+namespace jitney {
+
+/// Axes from outermost to innermost in memory; {0,1,2,3} is row-major, {0,2,3,1} channels-last.
+using Order = Shape;
+
+Order row_major_order(std::size_t rank);
+/// {0, 2, …, rank-1, 1}; row-major below rank 3.
+Order channels_last_order(std::size_t rank);
+/// Strides of a dense tensor of that logical shape stored in that order.
+Shape strides_for(const Shape& shape, const Order& order);
+
+/// Bytes known at plan time: a constant of the file, or something computed from constants once per model.
+class Weight {
+ public:
+  virtual ~Weight() = default;
+  /// Dense row-major; computed or checksum-verified on first use, and safe to call from many threads.
+  virtual TensorView view() = 0;
+  /// The bytes at view() will not be read again soon (they were packed): mapped pages may be dropped.
+  virtual void release() {}
+  /// Unique within the process for as long as the model lives.
+  std::uint64_t id = 0;
+};
+
+/// Memory shared by all sessions of a model: packed weights, keyed by weight, layout and ISA.
+class PackCache {
+ public:
+  using Blob = std::shared_ptr<const void>;
+  virtual ~PackCache() = default;
+  /// The blob for `key`, made by `fill` (given 64-byte aligned, zeroed memory of `bytes` bytes) if it is not there yet.
+  virtual Blob get(const std::string& key, std::size_t bytes, const std::function<void(void*)>& fill) = 0;
+};
+
+/// One operand of a node with all fixed at plan time but the address. dtype `undefined`: left out.
+struct Operand {
+  DType dtype = DType::undefined;
+  Shape shape;
+  Shape strides;
+  std::shared_ptr<Weight> weight;  // null if computed or fed
+};
+
+struct NodeRequest {
+  const Node* node = nullptr;
+  const OpDef* op = nullptr;
+  std::vector<Operand> inputs;
+  std::vector<Operand> outputs;
+};
+
+/// How a backend wants a node's operands stored.
+struct NodeLayout {
+  /// Per input: the order in which it must be dense, or nullopt if its present strides will do.
+  std::vector<std::optional<Order>> inputs;
+  /// Per output: the order in which it is written (dense, unless strided_output and the planner chooses otherwise).
+  std::vector<Order> outputs;
+  /// Bit i: output 0 may be written over input i, provided that both have the same dtype and strides.
+  std::uint32_t in_place = 0;
+  /// Output 0 may be written with gaps: the innermost axis stays dense, outer strides may exceed dense ones.
+  bool strided_output = false;
+};
+
+/// Addresses and resources of one execution of a step.
+struct StepRun {
+  std::span<void* const> inputs;   // null where left out
+  std::span<void* const> outputs;  // null where nobody reads
+  void* workspace = nullptr;       // 64-byte aligned, Step::workspace bytes, contents undefined
+  ThreadPool* pool = nullptr;
+  std::size_t threads = 1;
+};
+
+/// A node (or several) made ready to run: kernel chosen, weights packed, all sizes fixed. Immutable; runs on many threads at once.
+class Step {
+ public:
+  virtual ~Step() = default;
+  virtual void run(const StepRun& run) const = 0;
+  std::size_t workspace = 0;
+  std::string kernel;  // e.g. "f32_gemm_6x16_avx2"; for `info --plan`, the profiler and the tests
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  /// How many consecutive nodes, from the first, this backend runs as one step; 0: it cannot run the first at all.
+  virtual std::size_t claim(std::span<const NodeRequest> nodes) const = 0;
+  /// Inputs have their present strides; outputs have shapes but no strides yet.
+  virtual NodeLayout layout(const NodeRequest& node) const = 0;
+  /// All strides are final. `threads` is the most that run() will be given.
+  virtual std::unique_ptr<Step> prepare(std::span<const NodeRequest> group, PackCache& cache, std::size_t threads) const = 0;
+};
+
+}  // namespace jitney
