@@ -1,0 +1,71 @@
+// The epilogue that conv, conv_transpose and matmul share: bias, residual and activation after the accumulation.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "ops/op.h"
+
+namespace jitney {
+
+enum class Activation : std::uint8_t {
+  none,
+  relu,
+  clip,
+  leaky_relu,
+  prelu,
+  hard_swish,
+  hard_sigmoid,
+  silu,
+  sigmoid,
+  tanh,
+  gelu,
+  gelu_tanh,
+};
+
+/// y = act(acc + bias + residual), or act(acc + bias) + residual if residual_after.
+struct Epilogue {
+  Activation activation = Activation::none;
+  /// clip's bounds; leaky_relu's slope (alpha); hard_sigmoid's two numbers.
+  float alpha = 0.0F;
+  float beta = 0.0F;
+  bool residual_after = false;
+
+  /// The activation alone. `slope` matters to prelu only. NaN stays NaN.
+  double activate(double x, double slope) const;
+  /// `acc` already includes the bias.
+  double apply(double acc, double residual, double slope) const {
+    return residual_after ? activate(acc, slope) + residual : activate(acc + residual, slope);
+  }
+};
+
+/// Reads the attributes `activation`, `alpha`, `beta` and `residual`, with their defaults.
+Epilogue parse_epilogue(const Node& node);
+
+inline constexpr std::array<AttributeSpec, 4> kEpilogueAttributes = {{
+    {"activation", AttributeType::text, false,
+     "none|relu|clip|leaky_relu|prelu|hard_swish|hard_sigmoid|silu|sigmoid|tanh|gelu|gelu_tanh"},
+    {"alpha", AttributeType::number},
+    {"beta", AttributeType::number},
+    {"residual", AttributeType::text, false, "before|after"},
+}};
+
+/// Operand numbers of the epilogue, the same for all three ops.
+inline constexpr std::size_t kBiasOperand = 2;
+inline constexpr std::size_t kResidualOperand = 3;
+inline constexpr std::size_t kSlopeOperand = 4;
+
+/// Checks dtypes and shapes of bias, residual and slope against the output, and takes from the residual what was unknown of it.
+/// `channels` is the size of the axis that bias and slope run along.
+void infer_epilogue(const InferContext& ctx, SymShape& output, const Dim& channels);
+
+/// Joins the attribute lists of an op and of what it shares with others.
+template <std::size_t A, std::size_t B>
+constexpr std::array<AttributeSpec, A + B> join(const std::array<AttributeSpec, A>& a, const std::array<AttributeSpec, B>& b) {
+  std::array<AttributeSpec, A + B> all{};
+  for (std::size_t i = 0; i < A; ++i) all[i] = a[i];
+  for (std::size_t i = 0; i < B; ++i) all[A + i] = b[i];
+  return all;
+}
+
+}  // namespace jitney
