@@ -1,0 +1,57 @@
+// Memory aligned for every kernel and cache line, with a typed error instead of bad_alloc.
+#include "base/aligned.h"
+
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <string>
+
+#include "base/checked.h"
+#include "jitney/error.h"
+
+#if defined(__linux__)
+#include <sys/sysinfo.h>
+#elif defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
+
+namespace jitney {
+
+namespace {
+
+/// RAM and swap of the machine in bytes; the largest number there is where the system does not tell.
+std::uint64_t machine_memory() noexcept {
+#if defined(__linux__)
+  struct sysinfo info = {};
+  if (sysinfo(&info) == 0) return (std::uint64_t{info.totalram} + info.totalswap) * info.mem_unit;
+#elif defined(__unix__) || defined(__APPLE__)
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page > 0) return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) * 2;  // swap is unknown
+#endif
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+[[noreturn]] void fail(std::size_t bytes) {
+  throw Error(ErrorCode::out_of_memory, "cannot allocate " + std::to_string(bytes) + " bytes",
+              "use smaller inputs, a smaller batch or a smaller model, or a machine with more memory");
+}
+
+}  // namespace
+
+std::size_t align_up(std::size_t bytes) {
+  const auto padded = checked_add(bytes, kAlignment - 1);
+  if (!padded) fail(bytes);
+  return *padded & ~(kAlignment - 1);
+}
+
+void* allocate_aligned(std::size_t bytes) {
+  static const std::uint64_t limit = machine_memory();
+  if (bytes > limit) fail(bytes);
+  void* memory = ::operator new(align_up(bytes == 0 ? 1 : bytes), std::align_val_t{kAlignment}, std::nothrow);
+  if (memory == nullptr) fail(bytes);
+  return memory;
+}
+
+void free_aligned(void* memory) noexcept { ::operator delete(memory, std::align_val_t{kAlignment}); }
+
+}  // namespace jitney
