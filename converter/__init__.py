@@ -1,0 +1,1 @@
+"""Turns ONNX models into .jny files: load, lower, simplify, write, verify."""

@@ -1,0 +1,8 @@
+"""Lets test modules import the helpers that lie beside them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
