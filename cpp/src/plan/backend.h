@@ -87,6 +87,8 @@ class Step {
   virtual ~Step() = default;
   virtual void run(const StepRun& run) const = 0;
   std::size_t workspace = 0;
+  /// Bit i: run() does not read input i, which was packed (or is known) when the step was prepared; its address may then be null.
+  std::uint32_t packed = 0;
   std::string kernel;  // e.g. "f32_gemm_6x16_avx2"; for `info --plan`, the profiler and the tests
 };
 
