@@ -1,0 +1,100 @@
+// Matrix product C[m,n] = epilogue(A[m,k] · B[k,n]) in float32, with B in packed panels.
+//
+// Each element of C is one chain of multiply-adds over ascending k, whatever the tile that it lies in: a row of C does not
+// depend on m, on the row's position, or on how the caller cuts the work into tiles.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "base/cpu_features.h"
+#include "cpu/kernels/epilogue.h"
+
+namespace jitney::kernels {
+
+inline constexpr std::size_t kMaxTileRows = 8;
+inline constexpr std::size_t kMaxTileColumns = 16;
+
+/// One register tile: rows × nr elements of C, each the sum over `taps` runs of `k` elements. A plain product has one tap.
+/// Row r of tap t starts at rows[t·mr + r], mr being the kernel's full tile height. c = clamp(sum + bias + residual).
+struct MicroTile {
+  const float* const* rows = nullptr;
+  std::size_t taps = 1;
+  std::size_t k = 0;
+  const float* b = nullptr;  // packed panel, [taps·k][nr]
+  float* c = nullptr;
+  std::ptrdiff_t ldc = 0;
+  const float* bias = nullptr;      // nr numbers, or null
+  const float* residual = nullptr;  // rows of nr numbers, or null
+  std::ptrdiff_t ldr = 0;
+  Clamp clamp{};
+};
+
+using MicroKernel = void (*)(const MicroTile& tile);
+/// One row times `wide_panels` consecutive panels; writes the raw sums. Same chains as the tile of one row.
+using WideRowKernel = void (*)(const float* a, std::size_t k, const float* b, float* c);
+
+struct GemmKernel {
+  const char* name;
+  Isa isa;
+  std::size_t mr;
+  std::size_t nr;
+  std::array<MicroKernel, kMaxTileRows> tiles;  // tiles[i] computes i+1 rows, i < mr
+  std::size_t wide_panels;
+  WideRowKernel wide_row;
+  EpilogueKernel epilogue;
+};
+
+/// All kernels that this architecture has, weakest first.
+std::span<const GemmKernel* const> gemm_kernels() noexcept;
+/// The best one that may run at this level.
+const GemmKernel& gemm_kernel(Isa active) noexcept;
+
+/// Floats that packed B takes: ceil(n/nr) panels of k·nr.
+std::size_t packed_b_size(const GemmKernel& kernel, std::size_t k, std::size_t n) noexcept;
+/// Packs panels [first, last) of B, whose element (i, j) lies at b[i·row_stride + j·column_stride]. `packed` is the start of
+/// panel 0. Columns past n become zeros. 64-byte alignment of `packed` is best for speed, not needed.
+void pack_b(const GemmKernel& kernel, std::size_t k, std::size_t n, const float* b, std::ptrdiff_t row_stride,
+            std::ptrdiff_t column_stride, float* packed, std::size_t first, std::size_t last) noexcept;
+/// All panels.
+void pack_b(const GemmKernel& kernel, std::size_t k, std::size_t n, const float* b, std::ptrdiff_t row_stride,
+            std::ptrdiff_t column_stride, float* packed) noexcept;
+
+struct GemmArgs {
+  std::size_t m = 0;
+  std::size_t n = 0;
+  std::size_t k = 0;
+  const float* a = nullptr;  // rows of k contiguous elements
+  std::ptrdiff_t lda = 0;
+  const float* b = nullptr;  // packed by pack_b
+  float* c = nullptr;        // rows of n contiguous elements
+  std::ptrdiff_t ldc = 0;
+  Epilogue epilogue;
+};
+
+/// How a rows × columns output is cut for the thread pool: tile `index` in [0, count()) covers rows [row, row_end) and columns
+/// [column, column_end). The cut never changes results.
+struct TileGrid {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::size_t row_step = 1;
+  std::size_t column_step = 1;
+  bool column_major = true;  // neighbouring tiles share columns (B stays in cache)
+
+  std::size_t row_tiles() const noexcept { return (rows + row_step - 1) / row_step; }
+  std::size_t column_tiles() const noexcept { return (columns + column_step - 1) / column_step; }
+  std::size_t count() const noexcept { return row_tiles() * column_tiles(); }
+  struct Tile {
+    std::size_t row, row_end, column, column_end;
+  };
+  Tile tile(std::size_t index) const noexcept;
+};
+
+TileGrid gemm_tiles(const GemmKernel& kernel, std::size_t m, std::size_t n, std::size_t k, std::size_t threads) noexcept;
+
+/// Computes C for rows [m0, m1) and columns [n0, n1); n0 must be a multiple of nr. k = 0 gives epilogue(0).
+void gemm_tile(const GemmKernel& kernel, const GemmArgs& args, std::size_t m0, std::size_t m1, std::size_t n0,
+               std::size_t n1) noexcept;
+
+}  // namespace jitney::kernels
