@@ -1,0 +1,22 @@
+// The module jitney._core: registers what the other files define, and answers questions about the build.
+#include <pybind11/stl.h>
+
+#include <string>
+
+#include "base/cpu_features.h"
+#include "base/thread_pool.h"
+#include "bindings.h"
+
+PYBIND11_MODULE(_core, module) {
+  using namespace jitney;
+  namespace py = pybind11;
+  module.doc() = "Jitney's compiled core; use the package jitney instead.";
+  bindings::bind_errors(module);
+  bindings::bind_model(module);
+  bindings::bind_session(module);
+  bindings::bind_inference(module);
+  module.def("version", [] { return std::string(JITNEY_VERSION); });
+  module.def("isa", [] { return std::string(to_string(active_isa())); });
+  module.def("dtype_name", &bindings::dtype_name, py::arg("number"));
+  module.def("available_threads", &ThreadPool::available_threads);
+}

@@ -1,0 +1,126 @@
+// Binds jitney::Session: run without the interpreter's lock, and reports as plain dictionaries.
+#include "jitney/session.h"
+
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <optional>
+
+#include "bindings.h"
+
+namespace jitney::bindings {
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::unique_ptr<Session> make(const Model& model, std::string backend, std::size_t threads, bool check, bool profile,
+                              std::size_t plan_cache_bytes, std::size_t max_contexts) {
+  SessionOptions options;
+  options.backend = std::move(backend);
+  options.threads = threads;
+  options.check = check;
+  options.profile = profile;
+  options.plan_cache_bytes = plan_cache_bytes;
+  options.max_contexts = max_contexts;
+  const py::gil_scoped_release release;
+  return std::make_unique<Session>(model, std::move(options));
+}
+
+py::dict run(Session& session, const py::dict& inputs, const std::optional<Names>& outputs, const std::optional<py::dict>& out) {
+  std::vector<BorrowedArray> arrays;
+  Names names;
+  arrays.reserve(inputs.size());
+  names.reserve(inputs.size());
+  for (const auto& [name, array] : inputs) {
+    names.push_back(name.cast<std::string>());
+    arrays.push_back(borrow(names.back(), array));
+  }
+  std::vector<NamedView> fed;
+  fed.reserve(arrays.size());
+  for (std::size_t i = 0; i < arrays.size(); ++i) fed.push_back({names[i], arrays[i].view});
+
+  Names wanted;
+  if (outputs) {
+    wanted = *outputs;
+  } else {
+    for (const TensorInfo& output : session.outputs()) wanted.push_back(output.name);
+  }
+  std::vector<BorrowedArray> targets(wanted.size());
+  std::vector<NamedView> bound;
+  bound.reserve(wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (out && out->contains(wanted[i])) targets[i] = borrow_for_writing(wanted[i], (*out)[wanted[i].c_str()]);
+    bound.push_back({wanted[i], targets[i].view});
+  }
+
+  std::vector<Tensor> results;
+  {
+    const py::gil_scoped_release release;
+    results = session.run(fed, bound);
+  }
+  py::dict answer;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const bool given = targets[i].view.dtype != DType::undefined;
+    answer[py::str(wanted[i])] = given ? targets[i].array : to_array(std::move(results[i]));
+  }
+  return answer;
+}
+
+py::dict describe(const PlanReport& report) {
+  py::list steps;
+  for (const StepReport& step : report.steps) {
+    py::list shapes;
+    for (const Shape& shape : step.outputs) shapes.append(to_tuple(shape));
+    py::dict entry;
+    entry["node"] = step.node;
+    entry["op"] = step.op;
+    entry["kernel"] = step.kernel;
+    entry["backend"] = step.backend;
+    entry["outputs"] = shapes;
+    entry["runs"] = step.runs;
+    entry["nanoseconds"] = step.nanoseconds;
+    steps.append(entry);
+  }
+  py::dict result;
+  result["arena_bytes"] = report.memory.arena_bytes;
+  result["lower_bound_bytes"] = report.memory.lower_bound_bytes;
+  result["weight_bytes"] = report.memory.weight_bytes;
+  result["packed_bytes"] = report.memory.packed_bytes;
+  result["strategy"] = report.memory.strategy;
+  result["steps"] = steps;
+  return result;
+}
+
+void prepare(Session& session, const py::dict& shapes) {
+  const auto converted = to_shapes(shapes);
+  const py::gil_scoped_release release;
+  session.prepare(converted);
+}
+
+py::dict plan_report(Session& session, const py::dict& shapes) {
+  const auto converted = to_shapes(shapes);
+  PlanReport report;
+  {
+    const py::gil_scoped_release release;
+    report = session.plan_report(converted);
+  }
+  return describe(report);
+}
+
+}  // namespace
+
+void bind_session(py::module_& module) {
+  const SessionOptions defaults;
+  py::class_<Session>(module, "Session")
+      .def(py::init(&make), py::arg("model"), py::kw_only(), py::arg("backend") = defaults.backend,
+           py::arg("threads") = defaults.threads, py::arg("check") = defaults.check, py::arg("profile") = defaults.profile,
+           py::arg("plan_cache_bytes") = defaults.plan_cache_bytes, py::arg("max_contexts") = defaults.max_contexts)
+      .def("run", &run, py::arg("inputs"), py::arg("outputs") = py::none(), py::arg("out") = py::none())
+      .def("prepare", &prepare, py::arg("shapes"))
+      .def("plan_report", &plan_report, py::arg("shapes"))
+      .def("close", &Session::close, py::call_guard<py::gil_scoped_release>())
+      .def_property_readonly("backend", &Session::backend)
+      .def_property_readonly("threads", &Session::threads);
+}
+
+}  // namespace jitney::bindings

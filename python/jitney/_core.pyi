@@ -1,0 +1,80 @@
+"""Types of the compiled core (docs/binding.md)."""
+
+from typing import Any, TypeAlias, TypedDict
+
+import numpy.typing as npt
+
+DimTuple: TypeAlias = int | tuple[int, list[tuple[str, int]]] | None
+TensorTuple: TypeAlias = tuple[str, int, list[int | str] | None]
+
+class OpSchema(TypedDict):
+    inputs: tuple[int, int | None]
+    outputs: tuple[int, int | None]
+    attributes: dict[str, tuple[str, bool, list[str]]]
+    value_inputs: int
+    data_dependent: bool
+    pure: bool
+
+class Step(TypedDict):
+    node: str
+    op: str
+    kernel: str
+    backend: str
+    outputs: list[tuple[int, ...]]
+    runs: int
+    nanoseconds: int
+
+class Plan(TypedDict):
+    arena_bytes: int
+    lower_bound_bytes: int
+    weight_bytes: int
+    packed_bytes: int
+    strategy: str
+    steps: list[Step]
+
+def version() -> str: ...
+def isa() -> str: ...
+def available_threads() -> int: ...
+def dtype_name(number: int) -> str: ...
+def ops() -> list[str]: ...
+def op_schema(op: str) -> OpSchema: ...
+def infer(model: bytes) -> list[list[tuple[int, list[DimTuple] | None, list[DimTuple] | None]]]: ...
+
+class Model:
+    @staticmethod
+    def open(path: str | bytes) -> Model: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Model: ...
+    @property
+    def inputs(self) -> list[TensorTuple]: ...
+    @property
+    def outputs(self) -> list[TensorTuple]: ...
+    @property
+    def metadata(self) -> dict[str, str]: ...
+    def check_weights(self) -> None: ...
+
+class Session:
+    def __init__(
+        self,
+        model: Model,
+        *,
+        backend: str = ...,
+        threads: int = ...,
+        check: bool = ...,
+        profile: bool = ...,
+        plan_cache_bytes: int = ...,
+        max_contexts: int = ...,
+    ) -> None: ...
+    def run(
+        self,
+        inputs: dict[str, npt.NDArray[Any]],
+        outputs: list[str] | None = None,
+        out: dict[str, npt.NDArray[Any]] | None = None,
+    ) -> dict[str, npt.NDArray[Any]]: ...
+    def prepare(self, shapes: dict[str, tuple[int, ...]]) -> None: ...
+    def plan_report(self, shapes: dict[str, tuple[int, ...]]) -> Plan: ...
+    def close(self) -> None: ...
+    @property
+    def backend(self) -> str: ...
+    @property
+    def threads(self) -> int: ...

@@ -1,0 +1,185 @@
+"""Runs a converted model on NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from jitney import _core
+from jitney.errors import InvalidInput
+from jitney.inputs import Array, check_dtype, check_names, check_shape, collect
+from jitney.model import Model, ModelSource, TensorInfo
+from jitney.reports import BackendReport, MemoryReport, PlanReport
+
+Shapes = Mapping[str, Sequence[int]]
+
+
+class Session:
+    """A model, ready to run. May be used from many threads at once; runs do not hold Python's lock."""
+
+    def __init__(
+        self,
+        model: ModelSource | Model,
+        *,
+        backend: str = "auto",
+        threads: int = 0,
+        check: bool = False,
+        profile: bool = False,
+        plan_cache_bytes: int = 64 << 20,
+    ) -> None:
+        """`model` is a path, the bytes of a .jny file, or a Model whose weights are to be shared.
+
+        `backend` is "auto", "cpu" or "reference"; `threads` per run, 0 for one per available core; `check` reads all weights
+        against their checksums now; `profile` records the time of each step (see plan_report); plans beyond `plan_cache_bytes`
+        are forgotten, least recently used first.
+        """
+        for name, value, least in (("threads", threads, 0), ("plan_cache_bytes", plan_cache_bytes, 0)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InvalidInput(f"{name}={value!r} was given; an integer ≥ {least} is wanted")
+        self._model = model if isinstance(model, Model) else Model(model)
+        self._requested = backend
+        self._core = _core.Session(
+            self._model._core,
+            backend=backend,
+            threads=threads,
+            check=check,
+            profile=profile,
+            plan_cache_bytes=plan_cache_bytes,
+        )
+        self._shapes: dict[str, tuple[int, ...]] = {}
+
+    @property
+    def model(self) -> Model:
+        """The model; give it to another Session to share its weights."""
+        return self._model
+
+    @property
+    def inputs(self) -> tuple[TensorInfo, ...]:
+        """What the model wants, in the model's order."""
+        return self._model.inputs
+
+    @property
+    def outputs(self) -> tuple[TensorInfo, ...]:
+        """What the model gives, in the model's order."""
+        return self._model.outputs
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What travels with the model."""
+        return self._model.metadata
+
+    def run(
+        self,
+        inputs: Mapping[str, Array] | Array,
+        *,
+        outputs: Sequence[str] | None = None,
+        out: Mapping[str, Array] | None = None,
+    ) -> dict[str, Array]:
+        """{output name: array}. `inputs` is {name: array}, or one array if the model has one input.
+
+        `outputs` picks some of the outputs; `out` gives arrays that results are written to (and which are returned).
+        Raises InvalidInput for a wrong name, dtype, rank or size. The arrays returned own their memory.
+        """
+        fed = collect(inputs, self.inputs)
+        names = self._output_names(outputs)
+        self._shapes = {name: array.shape for name, array in fed.items()}
+        if not out:
+            return self._core.run(fed, names)
+        self._check_targets(out, names)
+        shared = _sharing_memory(out, fed)
+        results = self._core.run(fed, names, {name: array for name, array in out.items() if name not in shared})
+        for name in shared:
+            if results[name].shape != out[name].shape:
+                raise InvalidInput(
+                    f"the array given for output '{name}' has shape {out[name].shape}; the result has {results[name].shape}"
+                )
+            np.copyto(out[name], results[name])
+            results[name] = out[name]
+        return results
+
+    def prepare(self, shapes: Shapes) -> None:
+        """Makes the plan for these input shapes now, so that the first run need not."""
+        self._core.prepare(self._checked_shapes(shapes))
+        self._shapes = self._checked_shapes(shapes)
+
+    def plan_report(self, shapes: Shapes | None = None) -> PlanReport:
+        """The plan for these input shapes: memory, and each step with its kernel. Symbols that no shape fixes count as 1.
+
+        Without `shapes`: those of the last run or prepare."""
+        known = self._shapes if shapes is None else self._checked_shapes(shapes)
+        return PlanReport.from_core(self._core.plan_report(known))
+
+    @property
+    def memory_report(self) -> MemoryReport:
+        """Memory of the plan for the last run's or prepare's shapes."""
+        return self.plan_report().memory
+
+    @property
+    def backend_report(self) -> BackendReport:
+        """Which backend runs the model, and why."""
+        chosen = self._core.backend
+        reason = "asked for" if self._requested == chosen else f"'{self._requested}' chose the fastest backend of this build"
+        return BackendReport(self._requested, chosen, _core.isa(), self._core.threads, reason)
+
+    def close(self) -> None:
+        """Waits for runs in progress and frees all memory. Later calls raise SessionClosed; closing twice does no harm."""
+        self._core.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<jitney.Session on {self._requested}: {self._model!r}>"
+
+    def _output_names(self, outputs: Sequence[str] | None) -> list[str]:
+        if outputs is None:
+            return [info.name for info in self.outputs]
+        if isinstance(outputs, str):
+            raise InvalidInput(f"outputs={outputs!r} is a str; a list of names is wanted", hint=f"outputs=[{outputs!r}]")
+        check_names(outputs, self.outputs, "output")
+        names = list(outputs)
+        if len(set(names)) != len(names):
+            raise InvalidInput(f"outputs={names!r} names an output twice")
+        return names
+
+    def _check_targets(self, out: Mapping[str, Array], names: Sequence[str]) -> None:
+        check_names(out, self.outputs, "output")
+        by_name = {info.name: info for info in self.outputs}
+        for name, array in out.items():
+            if name not in names:
+                raise InvalidInput(f"an array was given for output '{name}', which outputs={list(names)!r} leaves out")
+            if not isinstance(array, np.ndarray):
+                raise InvalidInput(f"out['{name}'] is a {type(array).__name__}; a NumPy array is wanted")
+            check_dtype(array, by_name[name], "output")
+            check_shape(array.shape, by_name[name], "output")
+            if not array.flags.writeable:
+                raise InvalidInput(f"out['{name}'] is read-only")
+
+    def _checked_shapes(self, shapes: Shapes) -> dict[str, tuple[int, ...]]:
+        check_names(shapes, self.inputs, "input")
+        checked: dict[str, tuple[int, ...]] = {}
+        for info in self.inputs:
+            if info.name not in shapes:
+                continue
+            dims: Any = shapes[info.name]
+            if isinstance(dims, str) or not all(isinstance(dim, (int, np.integer)) and dim >= 0 for dim in dims):
+                raise InvalidInput(f"the shape given for input '{info.name}' is {dims!r}; integers ≥ 0 are wanted")
+            checked[info.name] = tuple(int(dim) for dim in dims)
+            check_shape(checked[info.name], info)
+        return checked
+
+
+def _sharing_memory(out: Mapping[str, Array], fed: Mapping[str, Array]) -> list[str]:
+    """Targets that may overlap an input or another target: to write them during a run could change what it has yet to read."""
+    return [
+        name
+        for name, array in out.items()
+        if any(np.may_share_memory(array, other) for other in fed.values())
+        or any(other is not array and np.may_share_memory(array, other) for other in out.values())
+    ]
