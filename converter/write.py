@@ -184,8 +184,9 @@ class _GraphSection:
             encoded += struct.pack("<I", self._constants.add(constant, value.dtype))
         if value.quantisation is not None:
             scale, zero_point = value.quantisation.scale, value.quantisation.zero_point
+            scale_index = self._constants.add(scale, dtype_of(scale))
             zero_index = -1 if zero_point is None else self._constants.add(zero_point, dtype_of(zero_point))
-            encoded += struct.pack("<iii", self._constants.add(scale, dtype_of(scale)), zero_index, value.quantisation.axis)
+            encoded += struct.pack("<iii", scale_index, zero_index, value.quantisation.axis)
         return encoded
 
     def _dim(self, dim: Dim) -> bytes:
