@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "ops/op.h"
 
@@ -58,6 +59,18 @@ inline constexpr std::size_t kSlopeOperand = 4;
 /// Checks dtypes and shapes of bias, residual and slope against the output, and takes from the residual what was unknown of it.
 /// `channels` is the size of the axis that bias and slope run along.
 void infer_epilogue(const InferContext& ctx, SymShape& output, const Dim& channels);
+
+/// The epilogue with its operands at hand, for reference kernels.
+class EpilogueValues {
+ public:
+  explicit EpilogueValues(const ComputeContext& ctx);
+  /// The result for an accumulator of `channel` that lands at `element` (row-major) of the output.
+  double apply(double acc, std::int64_t channel, std::int64_t element) const;
+
+ private:
+  Epilogue epilogue_;
+  std::vector<double> bias_, residual_, slope_;
+};
 
 /// Joins the attribute lists of an op and of what it shares with others.
 template <std::size_t A, std::size_t B>

@@ -204,6 +204,32 @@ WindowGeometry transposed_window_geometry(const Node& node, const Shape& input, 
   return geometry;
 }
 
+void tap_sources(const WindowGeometry& geometry, std::int64_t window, std::vector<std::int64_t>& sources) {
+  const std::size_t rank = geometry.rank();
+  Shape start(rank, 0);
+  for (std::size_t i = rank; i-- > 0;) {
+    start[i] = window % geometry.output[i] * geometry.stride[i] - geometry.pad_begin[i];
+    window /= geometry.output[i];
+  }
+  sources.assign(1, 0);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::vector<std::int64_t> outer = std::move(sources);
+    sources.clear();
+    for (const std::int64_t base : outer) {
+      for (std::int64_t k = 0; k < geometry.kernel[i]; ++k) {
+        const std::int64_t at = start[i] + k * geometry.dilation[i];
+        if (at >= geometry.input[i] + geometry.pad_end[i] || base == kBeyondPadding) {
+          sources.push_back(kBeyondPadding);
+        } else if (at < 0 || at >= geometry.input[i] || base == kInPadding) {
+          sources.push_back(kInPadding);
+        } else {
+          sources.push_back(base * geometry.input[i] + at);
+        }
+      }
+    }
+  }
+}
+
 std::vector<Dim> infer_window(const InferContext& ctx, std::span<const Dim> input, std::span<const Dim> kernel) {
   return blaming(ctx, [&] {
     const Window window = parse(ctx.node(), input.size(), false);

@@ -29,6 +29,13 @@ WindowGeometry transposed_window_geometry(const Node& node, const Shape& input, 
 std::vector<Dim> infer_window(const InferContext& ctx, std::span<const Dim> input, std::span<const Dim> kernel);
 std::vector<Dim> infer_transposed_window(const InferContext& ctx, std::span<const Dim> input, std::span<const Dim> kernel);
 
+/// Where the taps of one window (row-major index among the outputs of all spatial axes) lie: for each tap, row-major, the
+/// row-major index into the spatial axes of the input, or one of the two numbers below.
+void tap_sources(const WindowGeometry& geometry, std::int64_t window, std::vector<std::int64_t>& sources);
+inline constexpr std::int64_t kInPadding = -1;
+/// Behind the padding, where only windows that ceil_mode adds reach.
+inline constexpr std::int64_t kBeyondPadding = -2;
+
 inline constexpr std::array<AttributeSpec, 4> kWindowAttributes = {{
     {"strides", AttributeType::integers},
     {"dilations", AttributeType::integers},
