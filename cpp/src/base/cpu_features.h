@@ -2,10 +2,11 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 namespace jitney {
 
-/// Levels in the order of their strength within one architecture.
+/// `avxvnni` is avx2 with 256-bit VNNI; it stands beside avx512, not above it: many CPUs have one without the other.
 enum class Isa { scalar, avx2, avx512, avxvnni, neon, neon_fp16, neon_dot, neon_i8mm };
 
 std::string_view to_string(Isa isa) noexcept;
@@ -14,7 +15,14 @@ std::string_view to_string(Isa isa) noexcept;
 /// CPU lacks, throws Error(invalid_input) that lists what is possible here. Read once per process.
 Isa active_isa();
 
-/// Whether kernels written for `isa` may run when `active` is the level in force (avx512 includes avx2, neon_dot includes neon …).
+/// The level of that name; throws as active_isa() does.
+Isa isa_from_name(std::string_view name);
+
+/// The levels that this CPU has, from scalar to the best.
+std::vector<Isa> available_isas();
+
+/// Whether kernels written for `isa` may run when `active` is the level in force (avx512 includes avx2, neon_dot includes neon
+/// …).
 bool includes(Isa active, Isa isa) noexcept;
 
 }  // namespace jitney
