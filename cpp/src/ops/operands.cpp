@@ -14,13 +14,15 @@ void expect_dtype_of_first(const InferContext& ctx, std::size_t input) {
            "cast one of them");
 }
 
+bool may_equal(const Dim& a, const Dim& b) { return unify(a, b).has_value(); }
+
 Dim merge(const InferContext& ctx, const Dim& a, const Dim& b, std::string_view what) {
-  if (!may_equal(a, b)) {
+  const std::optional<Dim> merged = unify(a, b);
+  if (!merged) {
     ctx.fail(std::string(what) + " is " + to_string(a, {}) + " in one operand and " + to_string(b, {}) + " in another",
              "they must be equal");
   }
-  if (a.is_constant() || b.is_unknown()) return a;
-  return b.is_constant() || a.is_unknown() ? b : a;
+  return *merged;
 }
 
 std::vector<Dim> spatial_dims(const SymShape& shape) {

@@ -12,6 +12,9 @@ namespace jitney {
 /// Fails unless operand `input` is left out or has the dtype of operand 0.
 void expect_dtype_of_first(const InferContext& ctx, std::size_t input);
 
+/// Whether two dims may be equal at run time.
+bool may_equal(const Dim& a, const Dim& b);
+
 /// The better known of two dims that must be equal; fails, saying "`what` is 3 here and 4 there", if they contradict.
 Dim merge(const InferContext& ctx, const Dim& a, const Dim& b, std::string_view what);
 
