@@ -40,9 +40,11 @@ SymShape broadcast(const InferContext& ctx, const SymShape& a, const SymShape& b
   return SymShape::of(std::move(dims));
 }
 
-bool may_equal(const Dim& a, const Dim& b) {
+std::optional<Dim> unify(const Dim& a, const Dim& b) {
   const Dim difference = a - b;
-  return !difference.is_constant() || difference.value() == 0;
+  if (difference.is_constant() && difference.value() != 0) return std::nullopt;
+  if (a.is_unknown() || b.is_constant()) return b;
+  return a;
 }
 
 std::optional<std::int64_t> lower_bound(const Dim& dim) {

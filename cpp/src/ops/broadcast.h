@@ -18,8 +18,8 @@ std::optional<Dim> broadcast_dim(const Dim& a, const Dim& b);
 /// What the operands' shapes broadcast to; fails naming the shapes if they do not fit.
 SymShape broadcast(const InferContext& ctx, const SymShape& a, const SymShape& b);
 
-/// Whether the two may be equal at run time.
-bool may_equal(const Dim& a, const Dim& b);
+/// The dim of two that must be equal, as far as either tells; nullopt if they cannot be equal.
+std::optional<Dim> unify(const Dim& a, const Dim& b);
 
 /// The smallest value that an expression can have when every symbol is at least 1; nullopt if there is no bound.
 std::optional<std::int64_t> lower_bound(const Dim& dim);

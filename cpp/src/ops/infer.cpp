@@ -1,0 +1,76 @@
+// Shape inference of whole graphs.
+#include "ops/infer.h"
+
+#include "ops/access.h"
+
+namespace jitney {
+
+namespace {
+
+Facts facts_of(const Constant& constant) {
+  Facts facts;
+  facts.dtype = constant.dtype;
+  facts.shape.ranked = true;
+  facts.shape.dims.assign(constant.shape.begin(), constant.shape.end());
+  facts.data = TensorView{const_cast<std::byte*>(constant.data), constant.dtype, constant.shape, dense_strides(constant.shape)};
+  return facts;
+}
+
+std::vector<Facts> outputs_of(const Graph& graph, const std::vector<Facts>& facts) {
+  std::vector<Facts> outputs;
+  for (const ValueId value : graph.outputs) outputs.push_back(facts[static_cast<std::size_t>(value)]);
+  return outputs;
+}
+
+void infer_node(const ModelGraph& model, const Node& node, std::vector<Facts>& facts) {
+  const OpDef& op = check_node(node);
+  std::vector<const Facts*> inputs;
+  for (const ValueId value : node.inputs) inputs.push_back(value == kNoValue ? nullptr : &facts[static_cast<std::size_t>(value)]);
+  std::vector<Facts> outputs(node.outputs.size());
+  const InferContext::SubgraphInference subgraphs = [&model](std::uint32_t index, std::span<const Facts> given) {
+    return outputs_of(model.graphs.at(index), infer_graph(model, index, given));
+  };
+  InferContext ctx(node, inputs, outputs, ErrorCode::invalid_model, subgraphs);
+  try {
+    op.infer(ctx);
+  } catch (const Error& error) {
+    // Attributes that no input can satisfy are the model's fault; of what kind the rule cannot know.
+    const ErrorCode code = error.code() == ErrorCode::invalid_input ? ErrorCode::invalid_model : error.code();
+    throw Error(code, error.message(), error.hint()).at(error.node(), error.op()).at(node.name, node.op);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (node.outputs[i] != kNoValue) facts[static_cast<std::size_t>(node.outputs[i])] = std::move(outputs[i]);
+  }
+}
+
+}  // namespace
+
+std::vector<Facts> infer_graph(const ModelGraph& model, std::uint32_t index, std::span<const Facts> inputs) {
+  const Graph& graph = model.graphs.at(index);
+  if (inputs.size() != graph.inputs.size()) {
+    throw Error(ErrorCode::invalid_model, "graph '" + graph.name + "' has " + std::to_string(graph.inputs.size()) +
+                                              " inputs, but " + std::to_string(inputs.size()) + " values are passed to it");
+  }
+  std::vector<Facts> facts(graph.values.size());
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+    const std::int32_t constant = graph.values[i].constant;
+    if (constant >= 0) facts[i] = facts_of(model.constants.at(static_cast<std::size_t>(constant)));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) facts[static_cast<std::size_t>(graph.inputs[i])] = inputs[i];
+  for (const Node& node : graph.nodes) infer_node(model, node, facts);
+  return facts;
+}
+
+std::vector<Facts> infer_model(const ModelGraph& model) {
+  std::vector<Facts> inputs;
+  for (const ValueId id : model.main().inputs) {
+    const Value& value = model.main().values[static_cast<std::size_t>(id)];
+    Facts facts;
+    facts.dtype = value.dtype;
+    facts.shape = value.shape;
+    inputs.push_back(std::move(facts));
+  }
+  return infer_graph(model, 0, inputs);
+}
+
+}  // namespace jitney
