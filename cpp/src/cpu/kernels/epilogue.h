@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -54,11 +55,19 @@ inline Epilogue shifted(const Epilogue& whole, std::ptrdiff_t row, std::ptrdiff_
 using EpilogueKernel = void (*)(const Epilogue& epilogue, std::size_t rows, std::size_t columns, const float* acc,
                                 std::ptrdiff_t acc_stride, float* c, std::ptrdiff_t c_stride);
 
+void epilogue_scalar(const Epilogue& epilogue, std::size_t rows, std::size_t columns, const float* acc, std::ptrdiff_t acc_stride,
+                     float* c, std::ptrdiff_t c_stride);
+void epilogue_avx2(const Epilogue& epilogue, std::size_t rows, std::size_t columns, const float* acc, std::ptrdiff_t acc_stride,
+                   float* c, std::ptrdiff_t c_stride);
+void epilogue_neon(const Epilogue& epilogue, std::size_t rows, std::size_t columns, const float* acc, std::ptrdiff_t acc_stride,
+                   float* c, std::ptrdiff_t c_stride);
+
 /// Bounds between which a cheap epilogue clamps its results right in the registers.
 struct Clamp {
   float low;
   float high;
 };
+inline constexpr Clamp kNoClamp{-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity()};
 
 /// The clamp that says the same as the activation; nullopt unless scale is 1, the activation is none, relu or clip, and the
 /// residual is added before it (or there is no activation).

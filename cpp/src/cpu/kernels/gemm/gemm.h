@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "base/cpu_features.h"
@@ -28,7 +29,7 @@ struct MicroTile {
   const float* bias = nullptr;      // nr numbers, or null
   const float* residual = nullptr;  // rows of nr numbers, or null
   std::ptrdiff_t ldr = 0;
-  Clamp clamp{};
+  Clamp clamp = kNoClamp;
 };
 
 using MicroKernel = void (*)(const MicroTile& tile);
@@ -50,6 +51,11 @@ struct GemmKernel {
 std::span<const GemmKernel* const> gemm_kernels() noexcept;
 /// The best one that may run at this level.
 const GemmKernel& gemm_kernel(Isa active) noexcept;
+
+/// Runs one register tile of `rows` × `columns` results with any epilogue, whose pointers are at the tile's first element.
+/// `clamp` is as_clamp(epilogue). `tile` needs its rows, taps, k, b, c and ldc.
+void run_micro_tile(const GemmKernel& kernel, MicroTile tile, const Epilogue& epilogue, const std::optional<Clamp>& clamp,
+                    std::size_t rows, std::size_t columns) noexcept;
 
 /// Floats that packed B takes: ceil(n/nr) panels of k·nr.
 std::size_t packed_b_size(const GemmKernel& kernel, std::size_t k, std::size_t n) noexcept;

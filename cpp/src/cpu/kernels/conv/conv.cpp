@@ -1,0 +1,100 @@
+// Convolution as indirect GEMM: kernels, packing, and the loops over register tiles.
+#include "cpu/kernels/conv/conv.h"
+
+#include <algorithm>
+
+#include "cpu/kernels/conv/indirection.h"
+
+namespace jitney::kernels {
+
+#define JITNEY_CONV_KERNEL(name, isa, mr, nr, type, gemm) extern const GemmKernel gemm;
+#include "cpu/kernels/conv/kernels.inc"
+#undef JITNEY_CONV_KERNEL
+
+namespace {
+
+#define JITNEY_CONV_KERNEL(name, isa, mr, nr, type, gemm) {#name, &gemm},
+constexpr ConvKernel kKernels[] = {
+#include "cpu/kernels/conv/kernels.inc"
+};
+#undef JITNEY_CONV_KERNEL
+
+// The pointer table should not displace much else from the first-level cache.
+constexpr std::size_t kTableBytes = 16 * 1024;
+
+}  // namespace
+
+std::span<const ConvKernel> conv_kernels() noexcept { return kKernels; }
+
+const ConvKernel& conv_kernel(Isa active) noexcept {
+  const ConvKernel* best = &kKernels[0];
+  for (const ConvKernel& kernel : kKernels) {
+    if (includes(active, kernel.gemm->isa)) best = &kernel;
+  }
+  return *best;
+}
+
+std::size_t packed_conv_size(const ConvKernel& kernel, std::size_t taps, std::size_t channels, std::size_t filters) noexcept {
+  return packed_b_size(*kernel.gemm, taps * channels, filters);
+}
+
+void pack_conv(const ConvKernel& kernel, const Spatial& size, std::size_t channels, std::size_t filters, const float* w,
+               std::ptrdiff_t filter_stride, std::ptrdiff_t channel_stride, const Spatial& tap_stride, float* packed) noexcept {
+  const std::size_t nr = kernel.gemm->nr;
+  for (std::size_t f = 0; f < filters; f += nr) {
+    const std::size_t used = std::min(nr, filters - f);
+    const float* first = w + static_cast<std::ptrdiff_t>(f) * filter_stride;
+    for (std::ptrdiff_t i = 0; i < size[0]; ++i) {
+      for (std::ptrdiff_t j = 0; j < size[1]; ++j) {
+        for (std::ptrdiff_t k = 0; k < size[2]; ++k) {
+          const float* tap = first + i * tap_stride[0] + j * tap_stride[1] + k * tap_stride[2];
+          for (std::size_t c = 0; c < channels; ++c, tap += channel_stride) {
+            for (std::size_t n = 0; n < used; ++n) *packed++ = tap[static_cast<std::ptrdiff_t>(n) * filter_stride];
+            packed = std::fill_n(packed, nr - used, 0.0f);
+          }
+        }
+      }
+    }
+  }
+}
+
+TileGrid conv_tiles(const ConvKernel& kernel, const ConvGeometry& geometry, std::size_t channels, std::size_t filters,
+                    std::size_t threads) noexcept {
+  TileGrid grid = gemm_tiles(*kernel.gemm, geometry.pixels(), filters, geometry.taps() * channels, threads);
+  const std::size_t mr = kernel.gemm->mr;
+  const std::size_t most = kTableBytes / (tap_runs(geometry, channels).runs * sizeof(const float*)) / mr * mr;
+  grid.row_step = std::min(grid.row_step, std::max(mr, most));
+  return grid;
+}
+
+std::size_t conv_scratch(const ConvKernel& kernel, const ConvGeometry& geometry, std::size_t channels,
+                         const TileGrid& grid) noexcept {
+  return indirection_bytes(tap_runs(geometry, channels), grid.row_step, kernel.gemm->mr);
+}
+
+void conv_tile(const ConvKernel& kernel, const ConvArgs& args, std::size_t p0, std::size_t p1, std::size_t f0, std::size_t f1,
+               void* scratch) noexcept {
+  if (p0 >= p1) return;
+  const GemmKernel& gemm = *kernel.gemm;
+  const TapRuns taps = tap_runs(args.geometry, args.channels);
+  const float* const* table =
+      fill_indirection(args.geometry, taps, args.channels, args.input, args.zeros, p0, p1, gemm.mr, scratch);
+  const std::optional<Clamp> clamp = as_clamp(args.epilogue);
+  for (std::size_t f = f0; f < f1; f += gemm.nr) {
+    const std::ptrdiff_t column = static_cast<std::ptrdiff_t>(f);
+    MicroTile tile;
+    tile.rows = table;
+    tile.taps = taps.runs;
+    tile.k = taps.length;
+    tile.b = args.weights + f * taps.runs * taps.length;
+    tile.ldc = args.output_stride;
+    for (std::size_t p = p0; p < p1; p += gemm.mr, tile.rows += gemm.mr * taps.runs) {
+      const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(p);
+      tile.c = args.output + row * args.output_stride + column;
+      run_micro_tile(gemm, tile, shifted(args.epilogue, row, column), clamp, std::min(gemm.mr, p1 - p),
+                     std::min(gemm.nr, f1 - f));
+    }
+  }
+}
+
+}  // namespace jitney::kernels

@@ -1,0 +1,15 @@
+// The shared epilogue in AVX2 and FMA.
+#include "cpu/kernels/vec_avx2.h"
+//
+#include "cpu/kernels/vec_math.h"
+//
+#include "cpu/kernels/epilogue_impl.h"
+
+namespace jitney::kernels {
+
+void epilogue_avx2(const Epilogue& epilogue, std::size_t rows, std::size_t columns, const float* acc, std::ptrdiff_t acc_stride,
+                   float* c, std::ptrdiff_t c_stride) {
+  apply_epilogue(epilogue, rows, columns, acc, acc_stride, c, c_stride);
+}
+
+}  // namespace jitney::kernels

@@ -1,0 +1,105 @@
+// Four floats in plain C++: the vocabulary in which epilogue, depthwise and elementwise kernels are written, for any processor.
+// See vec_avx2.h for the meaning of each function. fma rounds twice here: a fused one in software would be very slow.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace jitney::kernels {
+namespace {
+
+inline constexpr std::size_t kLanes = 4;
+
+struct V {
+  float v[kLanes];
+};
+struct Mask {
+  bool v[kLanes];
+};
+
+template <typename F>
+inline V each(F f) {
+  return {{f(0), f(1), f(2), f(3)}};
+}
+
+inline V set(float x) { return {{x, x, x, x}}; }
+inline V zero() { return set(0.0f); }
+inline V load(const float* p) { return {{p[0], p[1], p[2], p[3]}}; }
+inline void store(float* p, V a) {
+  for (std::size_t i = 0; i < kLanes; ++i) p[i] = a.v[i];
+}
+inline V load_part(const float* p, std::size_t n) {
+  return each([=](std::size_t i) { return i < n ? p[i] : 0.0f; });
+}
+inline void store_part(float* p, V a, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) p[i] = a.v[i];
+}
+
+inline V operator+(V a, V b) {
+  return each([=](std::size_t i) { return a.v[i] + b.v[i]; });
+}
+inline V operator-(V a, V b) {
+  return each([=](std::size_t i) { return a.v[i] - b.v[i]; });
+}
+inline V operator*(V a, V b) {
+  return each([=](std::size_t i) { return a.v[i] * b.v[i]; });
+}
+inline V operator/(V a, V b) {
+  return each([=](std::size_t i) { return a.v[i] / b.v[i]; });
+}
+inline V fma(V a, V b, V c) { return a * b + c; }
+inline V sqrt(V a) {
+  return each([=](std::size_t i) { return std::sqrt(a.v[i]); });
+}
+inline V floor(V a) {
+  return each([=](std::size_t i) { return std::floor(a.v[i]); });
+}
+inline V ceil(V a) {
+  return each([=](std::size_t i) { return std::ceil(a.v[i]); });
+}
+inline V round_even(V a) {
+  return each([=](std::size_t i) { return std::nearbyint(a.v[i]); });
+}
+inline V negate(V a) {
+  return each([=](std::size_t i) { return -a.v[i]; });
+}
+inline V abs(V a) {
+  return each([=](std::size_t i) { return std::abs(a.v[i]); });
+}
+inline V copy_sign(V magnitude, V sign) {
+  return each([=](std::size_t i) { return std::copysign(magnitude.v[i], sign.v[i]); });
+}
+
+inline Mask operator<(V a, V b) { return {{a.v[0] < b.v[0], a.v[1] < b.v[1], a.v[2] < b.v[2], a.v[3] < b.v[3]}}; }
+inline V select(Mask m, V yes, V no) {
+  return each([=](std::size_t i) { return m.v[i] ? yes.v[i] : no.v[i]; });
+}
+
+inline V at_least(V a, V bound) {
+  return each([=](std::size_t i) { return a.v[i] < bound.v[i] ? bound.v[i] : a.v[i]; });
+}
+inline V at_most(V a, V bound) {
+  return each([=](std::size_t i) { return a.v[i] > bound.v[i] ? bound.v[i] : a.v[i]; });
+}
+inline V max(V a, V b) {
+  return each([=](std::size_t i) { return a.v[i] > b.v[i] || std::isnan(a.v[i]) ? a.v[i] : b.v[i]; });
+}
+inline V min(V a, V b) {
+  return each([=](std::size_t i) { return a.v[i] < b.v[i] || std::isnan(a.v[i]) ? a.v[i] : b.v[i]; });
+}
+
+inline V scale_by_power(V a, V n) {
+  return each([=](std::size_t i) {
+    // The conversion of a NaN would be undefined; the product is NaN whatever the power.
+    const std::int32_t whole = std::isnan(n.v[i]) ? 0 : static_cast<std::int32_t>(n.v[i]);
+    const std::int32_t half = whole >> 1;
+    const float first = std::bit_cast<float>((half + 127) << 23);
+    const float second = std::bit_cast<float>((whole - half + 127) << 23);
+    return a.v[i] * first * second;
+  });
+}
+
+}  // namespace
+}  // namespace jitney::kernels
