@@ -28,10 +28,12 @@ Shape strides_for(const Shape& shape, const Order& order);
 class Weight {
  public:
   virtual ~Weight() = default;
-  /// Dense row-major; computed or checksum-verified on first use, and safe to call from many threads.
+  /// Dense row-major; computed or checksum-verified on first use. Called under the model's planning lock only.
   virtual TensorView view() = 0;
   /// The bytes at view() will not be read again soon (they were packed): mapped pages may be dropped.
   virtual void release() {}
+  /// The bytes at view() are read by running plans from now on: release() must leave them.
+  virtual void pin() {}
   /// Unique within the process for as long as the model lives.
   std::uint64_t id = 0;
 };
@@ -50,7 +52,15 @@ struct Operand {
   DType dtype = DType::undefined;
   Shape shape;
   Shape strides;
-  std::shared_ptr<Weight> weight;  // null if computed or fed
+  std::shared_ptr<Weight> weight;       // null unless it is a constant of the model
+  std::shared_ptr<const Tensor> known;  // bytes known for this plan only (a shape, a bound): read them, but pack nothing by them
+
+  /// The bytes, dense row-major, if they are known in either way.
+  std::optional<TensorView> bytes() const {
+    if (weight) return weight->view();
+    if (known) return known->view();
+    return std::nullopt;
+  }
 };
 
 struct NodeRequest {
@@ -81,7 +91,8 @@ struct StepRun {
   std::size_t threads = 1;
 };
 
-/// A node (or several) made ready to run: kernel chosen, weights packed, all sizes fixed. Immutable; runs on many threads at once.
+/// A node (or several) made ready to run: kernel chosen, weights packed, all sizes fixed. Immutable; runs on many threads at
+/// once.
 class Step {
  public:
   virtual ~Step() = default;

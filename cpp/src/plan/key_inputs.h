@@ -1,0 +1,18 @@
+// Finds the model inputs whose values, not only shapes, decide a plan.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/program.h"
+
+namespace jitney {
+
+/// Inputs with more elements than this are not part of a plan key; what depends on them is planned after a cut.
+inline constexpr std::int64_t kMostKeyElements = 1024;
+
+/// Indices of the integer and bool inputs from which a shape, an axis, k or a branch is computed through nodes that can be
+/// evaluated at plan time. Sorted.
+std::vector<std::size_t> find_key_inputs(const ModelGraph& graph, const std::vector<std::vector<const OpDef*>>& ops);
+
+}  // namespace jitney

@@ -1,0 +1,402 @@
+// Chooses storage orders and places in one walk over the program (stages 2 and 3 of planning).
+#include "plan/layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace jitney {
+namespace {
+
+const Node& identity_node() {
+  static const Node node{"identity", "", {}, {}, {}};
+  return node;
+}
+
+std::uint64_t bytes_of(const FlatValue& value) {
+  return static_cast<std::uint64_t>(value.shape.elements()) * size_of(value.dtype);
+}
+
+}  // namespace
+
+bool same_strides(const Shape& shape, const Shape& a, const Shape& b) {
+  if (std::ranges::find(shape, 0) != shape.end()) return true;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1 && a[i] != b[i]) return false;
+  return true;
+}
+
+std::optional<Order> dense_order(const Shape& shape, const Shape& strides) {
+  Order order = row_major_order(shape.size());
+  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+    const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
+    return shape[x] != 1 && shape[y] != 1 && strides[x] > strides[y];
+  });
+  if (!same_strides(shape, strides, strides_for(shape, order))) return std::nullopt;
+  return order;
+}
+
+Layout::Layout(Plan& plan, const PlanOptions& options)
+    : plan_(plan),
+      options_(options),
+      slots_(plan.program.values.size()),
+      uses_(plan.program.values.size(), 0),
+      concat_uses_(plan.program.values.size()) {}
+
+std::vector<PlacedNode> Layout::run() {
+  count_uses();
+  for (const FlatNode& node : plan_.program.nodes) {
+    try {
+      place(node);
+    } catch (const Error& error) {
+      throw error.at(node.node->name, node.node->op);
+    }
+  }
+  if (plan_.program.cut) {
+    place_cut();
+  } else {
+    place_outputs();
+  }
+  return std::move(nodes_);
+}
+
+void Layout::count_uses() {
+  const auto use = [&](FlatId id) {
+    if (id >= 0) ++uses_[static_cast<std::size_t>(id)];
+  };
+  for (const FlatNode& node : plan_.program.nodes) {
+    std::ranges::for_each(node.inputs, use);
+    if (node.node->op != "concat") continue;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      ConcatUse& first = concat_uses_[static_cast<std::size_t>(node.inputs[i])];
+      if (first.node == nullptr) first = {&node, i};
+    }
+  }
+  // These reads never come due, which keeps the values to the end.
+  std::ranges::for_each(plan_.program.outputs, use);
+  if (plan_.program.cut) {
+    std::ranges::for_each(plan_.program.cut->live, use);
+    std::ranges::for_each(plan_.program.cut->observed, use);
+    if (plan_.program.cut->dynamic) std::ranges::for_each(plan_.program.cut->dynamic->inputs, use);
+  }
+}
+
+void Layout::place(const FlatNode& node) {
+  if (node.node->op == "concat") {
+    place_concat(node);
+  } else if (node.op->regions == nullptr || !place_as_views(node)) {
+    place_by_backend(node);
+  }
+}
+
+std::int32_t Layout::add_buffer(Buffer buffer) {
+  buffer.first = nodes_.size();
+  buffer.last = nodes_.size();
+  plan_.buffers.push_back(buffer);
+  residents_.emplace_back();
+  return static_cast<std::int32_t>(plan_.buffers.size() - 1);
+}
+
+void Layout::set_slot(FlatId id, Slot slot) {
+  residents_[static_cast<std::size_t>(slot.place.buffer)].push_back(id);
+  slots_[static_cast<std::size_t>(id)] = std::move(slot);
+}
+
+Slot Layout::new_slot(const FlatValue& value, const Order& order) {
+  Buffer buffer;
+  buffer.bytes = bytes_of(value);
+  return {{add_buffer(buffer), 0}, strides_for(value.shape, order)};
+}
+
+/// For what is not computed here: inputs, constants, known values, and results from before a cut.
+Slot Layout::make_slot(FlatId id) {
+  const FlatValue& v = value(id);
+  Buffer buffer;
+  buffer.bytes = bytes_of(v);
+  Slot slot{{-1, 0}, dense_strides(v.shape)};
+  if (v.known) {
+    buffer.home = Home::known;
+    buffer.index = static_cast<std::uint32_t>(plan_.known.size());
+    plan_.known.push_back(v.known);
+  } else if (v.weight) {
+    buffer.home = Home::weight;
+    buffer.index = static_cast<std::uint32_t>(plan_.weights.size());
+    plan_.weights.push_back(v.weight);
+  } else if (v.input >= 0) {
+    buffer.home = Home::input;
+    buffer.index = static_cast<std::uint32_t>(v.input);
+  } else if (v.external) {
+    buffer.home = Home::external;
+    buffer.index = static_cast<std::uint32_t>(plan_.externals.size());
+    plan_.externals.push_back(id);
+    if (options_.live_before != nullptr) {
+      for (const PlacedValue& before : *options_.live_before)
+        if (before.id == id) slot.strides = before.view.strides;
+    }
+  } else {
+    throw Error(ErrorCode::internal, "value '" + v.name + "' is placed before it is computed");
+  }
+  slot.place.buffer = add_buffer(buffer);
+  return slot;
+}
+
+const Slot& Layout::slot_of(FlatId id) {
+  auto& slot = slots_[static_cast<std::size_t>(id)];
+  if (!slot) set_slot(id, make_slot(id));
+  return *slot;
+}
+
+Operand Layout::operand(FlatId id, const Slot& slot) const {
+  const FlatValue& v = value(id);
+  Operand operand{v.dtype, v.shape, slot.strides, nullptr, nullptr};
+  const Buffer& buffer = plan_.buffers[static_cast<std::size_t>(slot.place.buffer)];
+  if (buffer.home == Home::weight) operand.weight = v.weight;
+  if (buffer.home == Home::known) operand.known = v.known;
+  return operand;
+}
+
+void Layout::emit(NodeRequest request, std::vector<Place> inputs, std::vector<Place> outputs) {
+  const std::size_t step = nodes_.size();
+  const auto touch = [&](const Place& place) {
+    if (place.buffer < 0) return;
+    Buffer& buffer = plan_.buffers[static_cast<std::size_t>(place.buffer)];
+    buffer.first = std::min(buffer.first, step);
+    buffer.last = std::max(buffer.last, step);
+  };
+  std::ranges::for_each(inputs, touch);
+  std::ranges::for_each(outputs, touch);
+  nodes_.push_back({std::move(request), std::move(inputs), std::move(outputs)});
+}
+
+void Layout::copy(FlatId source, const Slot& from, const Slot& to) {
+  NodeRequest request{&identity_node(), find_op("identity"), {operand(source, from)}, {operand(source, to)}};
+  request.outputs[0].weight = nullptr;
+  request.outputs[0].known = nullptr;
+  emit(std::move(request), {from.place}, {to.place});
+}
+
+Slot Layout::materialise(FlatId id, const Order& order) {
+  const Slot present = slot_of(id);
+  const FlatValue& v = value(id);
+  if (same_strides(v.shape, present.strides, strides_for(v.shape, order))) return present;
+  const std::pair key{id, std::vector<std::int64_t>(order.begin(), order.end())};
+  if (const auto found = copies_.find(key); found != copies_.end()) return found->second;
+  const Slot made = new_slot(v, order);
+  residents_[static_cast<std::size_t>(made.place.buffer)].push_back(id);
+  copy(id, present, made);
+  copies_.emplace(key, made);
+  return made;
+}
+
+bool Layout::place_as_views(const FlatNode& node) {
+  std::vector<TensorView> inputs, outputs;
+  for (const FlatId id : node.inputs) {
+    TensorView view;
+    if (id >= 0) {
+      view = {nullptr, value(id).dtype, value(id).shape, slot_of(id).strides};
+      const auto index = inputs.size();
+      if (index < 32 && (node.op->value_inputs >> index & 1) != 0) {
+        view = value(id).known ? value(id).known->view() : value(id).weight->view();
+      }
+    }
+    inputs.push_back(view);
+  }
+  for (const FlatId id : node.outputs) {
+    outputs.push_back(id < 0 ? TensorView{}
+                             : TensorView{nullptr, value(id).dtype, value(id).shape, dense_strides(value(id).shape)});
+  }
+  Slot source = slot_of(node.inputs[0]);
+  std::vector<std::pair<FlatId, Slot>> views;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] < 0) continue;
+    auto regions = node.op->regions(*node.node, inputs, outputs, i);
+    if (!regions) {
+      source = materialise(node.inputs[0], row_major_order(value(node.inputs[0]).shape.size()));
+      inputs[0].strides = source.strides;
+      regions = node.op->regions(*node.node, inputs, outputs, i);
+    }
+    if (!regions || regions->size() != 1) return false;
+    const Region& region = regions->front();
+    if (region.input != 0 || region.dst_offset != 0 || !(region.sizes == outputs[i].shape) ||
+        !same_strides(region.sizes, region.dst_strides, outputs[i].strides)) {
+      return false;
+    }
+    const auto element = static_cast<std::int64_t>(size_of(inputs[0].dtype));
+    views.emplace_back(node.outputs[i],
+                       Slot{{source.place.buffer, source.place.offset + region.src_offset * element}, region.src_strides});
+  }
+  for (const FlatId id : node.inputs)
+    if (id >= 0) --uses_[static_cast<std::size_t>(id)];
+  for (auto& [id, slot] : views) set_slot(id, std::move(slot));
+  return true;
+}
+
+Slot Layout::concat_part(const ConcatUse& use, const Slot& whole) const {
+  const FlatValue& result = value(use.node->outputs[0]);
+  const auto rank = static_cast<std::int64_t>(result.shape.size());
+  const std::int64_t axis = use.node->node->integer("axis");
+  const auto at = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < use.operand; ++i) before += value(use.node->inputs[i]).shape[at];
+  Slot part = whole;
+  part.place.offset += before * whole.strides[at] * static_cast<std::int64_t>(size_of(result.dtype));
+  return part;
+}
+
+Slot Layout::place_result(FlatId id, const Order& order, bool strided) {
+  const ConcatUse use = concat_uses_[static_cast<std::size_t>(id)];
+  if (use.node == nullptr) return new_slot(value(id), order);
+  const FlatId whole = use.node->outputs[0];
+  auto& slot = slots_[static_cast<std::size_t>(whole)];
+  const Shape& whole_shape = value(whole).shape;
+  // The gaps that a concat leaves are known from shapes alone, before any place is chosen.
+  const bool dense = same_strides(value(id).shape, strides_for(value(id).shape, order), strides_for(whole_shape, order));
+  if (!dense && !strided) return new_slot(value(id), order);
+  if (!slot) {
+    set_slot(whole, place_result(whole, order, true));
+  }
+  const Slot part = concat_part(use, *slot);
+  const bool fits = order.empty() || part.strides[static_cast<std::size_t>(order.back())] == 1 ||
+                    value(id).shape[static_cast<std::size_t>(order.back())] == 1;
+  const auto nested = dense_order(value(id).shape, strides_for(value(id).shape, order));
+  bool ordered = nested.has_value();
+  for (std::size_t i = 0; ordered && i + 1 < order.size(); ++i) {
+    ordered = part.strides[static_cast<std::size_t>(order[i])] >= part.strides[static_cast<std::size_t>(order[i + 1])];
+  }
+  if (!fits || !ordered || (!strided && !same_strides(value(id).shape, part.strides, strides_for(value(id).shape, order))))
+    return new_slot(value(id), order);
+  in_place_concat_[{use.node, use.operand}] = true;
+  return part;
+}
+
+void Layout::place_concat(const FlatNode& node) {
+  const FlatId whole = node.outputs[0];
+  if (!slots_[static_cast<std::size_t>(whole)]) {
+    std::optional<Order> order;
+    for (const FlatId id : node.inputs) {
+      if (order) break;
+      order = dense_order(value(id).shape, slot_of(id).strides);
+    }
+    set_slot(whole, place_result(whole, order.value_or(row_major_order(value(whole).shape.size())), true));
+  }
+  const Slot result = *slots_[static_cast<std::size_t>(whole)];
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const FlatId id = node.inputs[i];
+    --uses_[static_cast<std::size_t>(id)];
+    if (in_place_concat_.contains({&node, i}) || value(id).shape.elements() == 0) continue;
+    copy(id, slot_of(id), concat_part({&node, i}, result));
+  }
+}
+
+std::optional<Slot> Layout::reuse_operand(const FlatNode& node, const NodeLayout& layout, const std::vector<Slot>& operands,
+                                          const Order& order) {
+  const FlatValue& result = value(node.outputs[0]);
+  const Shape wanted = strides_for(result.shape, order);
+  for (std::size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
+    if ((layout.in_place >> i & 1) == 0 || node.inputs[i] < 0) continue;
+    const FlatValue& source = value(node.inputs[i]);
+    const Slot& slot = operands[i];
+    const auto buffer = static_cast<std::size_t>(slot.place.buffer);
+    if (plan_.buffers[buffer].home != Home::arena || source.dtype != result.dtype || !(source.shape == result.shape)) continue;
+    if (!same_strides(result.shape, slot.strides, wanted)) continue;
+    const bool read_again =
+        std::ranges::any_of(residents_[buffer], [&](FlatId id) { return uses_[static_cast<std::size_t>(id)] != 0; });
+    if (read_again) continue;
+    // Another operand in the same buffer is safe only if it is read at the very place that is written.
+    bool safe = true;
+    for (std::size_t j = 0; j < operands.size(); ++j) {
+      if (j == i || node.inputs[j] < 0 || operands[j].place.buffer != slot.place.buffer) continue;
+      safe = safe && operands[j].place.offset == slot.place.offset &&
+             same_strides(result.shape, operands[j].strides, slot.strides) && value(node.inputs[j]).shape == result.shape &&
+             (layout.in_place >> j & 1) != 0;
+    }
+    if (safe) return Slot{slot.place, wanted};
+  }
+  return std::nullopt;
+}
+
+void Layout::place_by_backend(const FlatNode& node) {
+  NodeRequest request{node.node, node.op, {}, {}};
+  std::vector<Slot> operands;
+  for (const FlatId id : node.inputs) {
+    operands.push_back(id < 0 ? Slot{} : slot_of(id));
+    request.inputs.push_back(id < 0 ? Operand{} : operand(id, operands.back()));
+  }
+  for (const FlatId id : node.outputs) {
+    request.outputs.push_back(id < 0 ? Operand{} : Operand{value(id).dtype, value(id).shape, {}, nullptr, nullptr});
+  }
+  if (options_.backend.claim({&request, 1}) == 0)
+    throw Error(ErrorCode::unsupported, "the " + std::string(options_.backend.name()) + " backend cannot run this node");
+  const NodeLayout layout = options_.backend.layout(request);
+  std::vector<Place> inputs, outputs;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const FlatId id = node.inputs[i];
+    if (id >= 0) {
+      if (layout.inputs[i]) operands[i] = materialise(id, *layout.inputs[i]);
+      request.inputs[i] = operand(id, operands[i]);
+      --uses_[static_cast<std::size_t>(id)];
+    }
+    inputs.push_back(operands[i].place);
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const FlatId id = node.outputs[i];
+    if (id < 0) {
+      outputs.push_back({});
+      continue;
+    }
+    const Order& order = layout.outputs[i];
+    std::optional<Slot> slot;
+    if (i == 0 && concat_uses_[static_cast<std::size_t>(id)].node == nullptr) slot = reuse_operand(node, layout, operands, order);
+    if (!slot) slot = place_result(id, order, i == 0 && layout.strided_output);
+    request.outputs[i].strides = slot->strides;
+    outputs.push_back(slot->place);
+    set_slot(id, std::move(*slot));
+  }
+  emit(std::move(request), std::move(inputs), std::move(outputs));
+}
+
+void Layout::place_outputs() {
+  for (std::size_t i = 0; i < plan_.program.outputs.size(); ++i) {
+    const FlatId id = plan_.program.outputs[i];
+    const Slot slot = slot_of(id);
+    const FlatValue& v = value(id);
+    const Shape dense = dense_strides(v.shape);
+    plan_.outputs.push_back({nullptr, v.dtype, v.shape, dense});
+    Buffer& buffer = plan_.buffers[static_cast<std::size_t>(slot.place.buffer)];
+    if (buffer.home == Home::arena && slot.place.offset == 0 && buffer.bytes == bytes_of(v) &&
+        same_strides(v.shape, slot.strides, dense)) {
+      buffer.home = Home::output;
+      buffer.index = static_cast<std::uint32_t>(i);
+      continue;
+    }
+    Buffer output;
+    output.home = Home::output;
+    output.index = static_cast<std::uint32_t>(i);
+    output.bytes = bytes_of(v);
+    copy(id, slot, {{add_buffer(output), 0}, dense});
+  }
+}
+
+PlacedValue Layout::placed(FlatId id) {
+  const Slot& slot = slot_of(id);
+  return {id, slot.place, {nullptr, value(id).dtype, value(id).shape, slot.strides}};
+}
+
+void Layout::place_cut() {
+  const Cut& cut = *plan_.program.cut;
+  for (const FlatId id : cut.observed) plan_.observed.push_back(placed(id));
+  if (cut.dynamic) {
+    for (const FlatId id : cut.dynamic->inputs) plan_.dynamic_inputs.push_back(id < 0 ? PlacedValue{} : placed(id));
+  }
+  for (const FlatId id : cut.live) {
+    const bool dynamic = cut.dynamic && std::ranges::find(cut.dynamic->outputs, id) != cut.dynamic->outputs.end();
+    if (!dynamic) plan_.live.push_back(placed(id));
+  }
+  const auto keep = [&](const PlacedValue& value) {
+    if (value.place.buffer >= 0) plan_.buffers[static_cast<std::size_t>(value.place.buffer)].last = nodes_.size();
+  };
+  std::ranges::for_each(plan_.observed, keep);
+  std::ranges::for_each(plan_.dynamic_inputs, keep);
+  std::ranges::for_each(plan_.live, keep);
+}
+
+}  // namespace jitney

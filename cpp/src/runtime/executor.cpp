@@ -1,0 +1,215 @@
+// The executor.
+#include "runtime/executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "plan/key_inputs.h"
+#include "runtime/dense.h"
+
+namespace jitney {
+namespace {
+
+/// Elements of a dense tensor as int64 key items (bit patterns for floats).
+void append_values(PlanKey& key, const TensorView& view) {
+  const auto count = static_cast<std::size_t>(view.shape.elements());
+  const std::size_t size = size_of(view.dtype);
+  const auto* bytes = view.as<const std::byte>();
+  for (std::size_t i = 0; i < count; ++i) {
+    std::int64_t item = 0;
+    std::memcpy(&item, bytes + i * size, size < 8 ? size : 8);
+    key.push_back(item);
+  }
+}
+
+void append_shape(PlanKey& key, const Shape& shape) {
+  key.push_back(static_cast<std::int64_t>(shape.size()));
+  key.insert(key.end(), shape.begin(), shape.end());
+}
+
+class Run {
+ public:
+  Run(const Engine& engine, ExecutionContext& context, const BindOutputs& bind)
+      : engine_(engine), context_(context), bind_(bind) {}
+
+  void go(std::shared_ptr<CachedPlan> plan) {
+    for (std::size_t depth = 0; plan; ++depth) {
+      ExecutionContext::Level& level = context_.level(depth);
+      level.plan = plan;
+      bind(*plan->plan, level);
+      walk(*plan, level);
+      plan = plan->plan->program.cut ? after_cut(*plan, level, depth) : nullptr;
+    }
+  }
+
+ private:
+  void bind(const Plan& plan, ExecutionContext::Level& level) {
+    if (!plan.program.cut) bind_(plan.outputs);
+    if (level.arena_bytes < plan.arena_bytes) {
+      level.arena.reset();
+      level.arena_bytes = 0;
+      level.arena = make_aligned(plan.arena_bytes);
+      level.arena_bytes = plan.arena_bytes;
+    }
+    level.bases.resize(plan.buffers.size());
+    for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+      const Buffer& buffer = plan.buffers[i];
+      switch (buffer.home) {
+        case Home::arena:
+          level.bases[i] = level.arena.get() + buffer.offset;
+          break;
+        case Home::input:
+          level.bases[i] = context_.inputs[buffer.index];
+          break;
+        case Home::output:
+          level.bases[i] = context_.outputs[buffer.index];
+          break;
+        case Home::weight:
+          level.bases[i] = const_cast<void*>(plan.weight_data[buffer.index]);
+          break;
+        case Home::known:
+          level.bases[i] = const_cast<void*>(plan.known[buffer.index]->data());
+          break;
+        case Home::external:
+          level.bases[i] = context_.outer[static_cast<std::size_t>(plan.externals[buffer.index])];
+          break;
+      }
+    }
+  }
+
+  static void* address(const ExecutionContext::Level& level, const Place& place) {
+    if (place.buffer < 0) return nullptr;
+    auto* base = static_cast<std::byte*>(level.bases[static_cast<std::size_t>(place.buffer)]);
+    return base == nullptr ? nullptr : base + place.offset;
+  }
+
+  static TensorView located(const ExecutionContext::Level& level, const PlacedValue& value) {
+    TensorView view = value.view;
+    view.data = address(level, value.place);
+    return view;
+  }
+
+  void walk(CachedPlan& cached, ExecutionContext::Level& level) {
+    const Plan& plan = *cached.plan;
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+      const PlannedStep& step = plan.steps[i];
+      context_.operands.clear();
+      for (const Place& place : step.inputs) context_.operands.push_back(address(level, place));
+      for (const Place& place : step.outputs) context_.operands.push_back(address(level, place));
+      StepRun run;
+      run.inputs = std::span(context_.operands).first(step.inputs.size());
+      run.outputs = std::span(context_.operands).subspan(step.inputs.size());
+      run.workspace = address(level, step.workspace);
+      run.pool = &engine_.pool;
+      run.threads = engine_.threads;
+      const auto start = engine_.profile ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+      try {
+        step.step->run(run);
+      } catch (const Error& error) {
+        throw error.at(step.node, step.op);
+      }
+      if (!engine_.profile) continue;
+      const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start);
+      cached.runs[i].fetch_add(1, std::memory_order_relaxed);
+      cached.nanoseconds[i].fetch_add(static_cast<std::uint64_t>(spent.count()), std::memory_order_relaxed);
+    }
+  }
+
+  /// Reads what the cut waited for and returns the plan that goes on from there.
+  std::shared_ptr<CachedPlan> after_cut(CachedPlan& cached, ExecutionContext::Level& level, std::size_t depth) {
+    const Plan& plan = *cached.plan;
+    const Cut& cut = *plan.program.cut;
+    context_.outer.resize(std::max(context_.outer.size(), plan.program.values.size()), nullptr);
+    for (const PlacedValue& value : plan.live) context_.outer[static_cast<std::size_t>(value.id)] = address(level, value.place);
+
+    PlanKey& key = context_.level(depth + 1).key;
+    key.assign({static_cast<std::int64_t>(cached.id)});
+    std::vector<std::pair<FlatId, Tensor>> learned;
+    if (cut.dynamic) {
+      run_dynamic(plan, level);
+      for (std::size_t i = 0; i < cut.dynamic->outputs.size(); ++i) {
+        const FlatId id = cut.dynamic->outputs[i];
+        if (id < 0) continue;
+        append_shape(key, level.results[i].shape());
+        context_.outer[static_cast<std::size_t>(id)] = level.results[i].data();
+      }
+    } else {
+      for (const PlacedValue& value : plan.observed) {
+        Tensor tensor(value.view.dtype, value.view.shape);
+        copy_tensor(located(level, value), tensor.view());
+        append_values(key, tensor.view());
+        learned.emplace_back(value.id, std::move(tensor));
+      }
+    }
+    if (auto found = engine_.plans.find(key)) return found;
+
+    const std::lock_guard lock(engine_.model.planning);
+    if (auto found = engine_.plans.find(key)) return found;
+    if (cut.dynamic) {
+      for (std::size_t i = 0; i < cut.dynamic->outputs.size(); ++i)
+        if (cut.dynamic->outputs[i] >= 0) learned.emplace_back(cut.dynamic->outputs[i], level.results[i]);
+    }
+    const PlanOptions options{engine_.backend, engine_.model.packs, engine_.threads, &plan.live};
+    return engine_.plans.insert(key, make_plan(continue_program(engine_.model.view(), plan.program, learned), options));
+  }
+
+  void run_dynamic(const Plan& plan, ExecutionContext::Level& level) {
+    const FlatNode& node = *plan.program.cut->dynamic;
+    level.results.assign(node.outputs.size(), Tensor());
+    level.dynamic.clear();
+    for (const PlacedValue& value : plan.dynamic_inputs)
+      level.dynamic.push_back(value.place.buffer < 0 ? TensorView{} : located(level, value));
+    std::vector<TensorView> outputs(node.outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (node.outputs[i] >= 0) outputs[i].dtype = plan.program.values[static_cast<std::size_t>(node.outputs[i])].dtype;
+    const ComputeContext::Allocate allocate = [&](std::size_t output, DType dtype, const Shape& shape) {
+      level.results[output] = Tensor(dtype, shape);
+      return level.results[output].view();
+    };
+    try {
+      node.op->compute(ComputeContext(*node.node, level.dynamic, outputs, allocate));
+    } catch (const Error& error) {
+      throw error.at(node.node->name, node.node->op);
+    }
+  }
+
+  const Engine& engine_;
+  ExecutionContext& context_;
+  const BindOutputs& bind_;
+};
+
+}  // namespace
+
+std::shared_ptr<CachedPlan> find_plan(const Engine& engine, std::span<const Shape> shapes, std::span<const void* const> values,
+                                      PlanKey& key) {
+  detail::ModelData& model = engine.model;
+  const auto in_key = [&](std::size_t input) { return values[input] != nullptr && shapes[input].elements() <= kMostKeyElements; };
+  key.assign({0});
+  for (const Shape& shape : shapes) append_shape(key, shape);
+  for (const std::size_t input : model.key_inputs) {
+    key.push_back(in_key(input));
+    if (in_key(input))
+      append_values(key,
+                    {const_cast<void*>(values[input]), model.inputs[input].dtype, shapes[input], dense_strides(shapes[input])});
+  }
+  if (auto found = engine.plans.find(key)) return found;
+
+  const std::lock_guard lock(model.planning);
+  if (auto found = engine.plans.find(key)) return found;
+  std::vector<std::shared_ptr<const Tensor>> known(shapes.size());
+  for (const std::size_t input : model.key_inputs) {
+    if (!in_key(input)) continue;
+    Tensor tensor(model.inputs[input].dtype, shapes[input]);
+    std::memcpy(tensor.data(), values[input], tensor.bytes());
+    known[input] = std::make_shared<const Tensor>(std::move(tensor));
+  }
+  const PlanOptions options{engine.backend, model.packs, engine.threads, nullptr};
+  return engine.plans.insert(key, make_plan(begin_program(model.view(), shapes, known), options));
+}
+
+void execute(const Engine& engine, std::shared_ptr<CachedPlan> first, ExecutionContext& context, const BindOutputs& bind) {
+  Run(engine, context, bind).go(std::move(first));
+}
+
+}  // namespace jitney
