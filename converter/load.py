@@ -1,0 +1,133 @@
+"""Reads an ONNX model from a path, bytes or a ModelProto, and refuses what is no model with a message that helps."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import checker, defs
+
+from jitney.errors import InvalidModel, Unsupported
+
+OLDEST_OPSET: Final = 7
+NEWEST_TRIED_OPSET: Final = 28
+_CHECKER_LIMIT_BYTES: Final = 1 << 30
+
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | onnx.ModelProto
+
+
+@dataclass
+class Loaded:
+    """A parsed model and what is known about where it came from."""
+
+    proto: onnx.ModelProto
+    opsets: dict[str, int]
+    """Version of each domain in use; ONNX's own domain is the empty text."""
+    folder: Path | None
+    sha256: str
+    size: int
+    warnings: list[str] = field(default_factory=list)
+
+
+def load(source: Source) -> Loaded:
+    """Reads and checks a model. Raises InvalidModel for what is none, Unsupported for opsets out of range."""
+    folder: Path | None = None
+    if isinstance(source, onnx.ModelProto):
+        proto, label = source, "the model"
+        data = source.SerializeToString(deterministic=True) if source.ByteSize() < _CHECKER_LIMIT_BYTES else b""
+    else:
+        data, label, folder = _read(source)
+        proto = _parse(data, label)
+    if not proto.HasField("graph"):
+        raise InvalidModel(f"{label} is no ONNX model: it holds no graph")
+    opsets = _opsets(proto, label)
+    loaded = Loaded(proto, opsets, folder, hashlib.sha256(data).hexdigest() if data else "", len(data))
+    if opsets.get("", 0) > NEWEST_TRIED_OPSET:
+        loaded.warnings.append(f"opset {opsets['']} is newer than {NEWEST_TRIED_OPSET}, the newest that this version was tested with")
+    loaded.warnings += _check(proto, source, len(data))
+    return loaded
+
+
+def canonical_domain(domain: str) -> str:
+    """ONNX's own domain has two spellings."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def _read(source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> tuple[bytes, str, Path | None]:
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source), "the model given as bytes", None
+    try:
+        path = Path(source)
+    except TypeError:
+        raise InvalidModel(f"a path, bytes or a ModelProto is wanted, not {type(source).__name__}") from None
+    try:
+        return path.read_bytes(), f"'{path}'", path.parent
+    except FileNotFoundError:
+        raise InvalidModel(f"there is no file '{path}'", hint="check the spelling and the current folder") from None
+    except (OSError, ValueError) as error:
+        raise InvalidModel(f"'{path}' cannot be read: {error}") from error
+
+
+def _parse(data: bytes, label: str) -> onnx.ModelProto:
+    if not data:
+        raise InvalidModel(f"{label} is empty", hint="was the download interrupted?")
+    if data.startswith(b"\x89JNY"):
+        raise InvalidModel(f"{label} is a Jitney model already", hint="run it as it is; only ONNX models are converted")
+    if data.startswith(b"version https://git-lfs"):
+        raise InvalidModel(f"{label} is a Git LFS pointer, not the model itself", hint="fetch the file with `git lfs pull`")
+    try:
+        proto = onnx.ModelProto()
+        proto.ParseFromString(data)
+    except DecodeError as error:
+        raise InvalidModel(f"{label} is no ONNX model, or only a part of one: {error}", hint="was the file cut off while it was copied?") from error
+    return proto
+
+
+def _opsets(proto: onnx.ModelProto, label: str) -> dict[str, int]:
+    """Versions by domain. Domains that no node uses are left out, whatever their version."""
+    declared = {canonical_domain(entry.domain): entry.version for entry in proto.opset_import}
+    used = _used_domains(proto.graph)
+    opsets = {domain: version for domain, version in declared.items() if domain in used}
+    if "" in used and "" not in declared:
+        # What the format says of models of the first IR versions; newer ones must declare it.
+        raise InvalidModel(f"{label} does not say which opset it uses")
+    version = opsets.get("", OLDEST_OPSET)
+    if version < OLDEST_OPSET:
+        raise Unsupported(
+            f"{label} uses opset {version}; the oldest that can be converted is {OLDEST_OPSET}",
+            hint="export the model again with a newer opset, or raise it with onnx.version_converter",
+        )
+    if version > defs.onnx_opset_version():
+        raise Unsupported(
+            f"{label} uses opset {version}; the installed onnx package ({onnx.__version__}) knows them up to {defs.onnx_opset_version()}",
+            hint="upgrade the package: pip install --upgrade onnx",
+        )
+    return opsets
+
+
+def _used_domains(graph: onnx.GraphProto) -> set[str]:
+    used: set[str] = set()
+    for node in graph.node:
+        used.add(canonical_domain(node.domain))
+        for attribute in node.attribute:
+            for subgraph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
+                used |= _used_domains(subgraph)
+    return used
+
+
+def _check(proto: onnx.ModelProto, source: Source, size: int) -> list[str]:
+    """The checker's findings: worth knowing, but models that work elsewhere often have some."""
+    if not 0 < size < _CHECKER_LIMIT_BYTES:
+        return []
+    try:
+        # From the path where there is one, so that external data is found.
+        checker.check_model(os.fspath(source) if isinstance(source, (str, os.PathLike)) else proto)
+    except (checker.ValidationError, ValueError, RuntimeError) as error:
+        lines = [line for line in str(error).splitlines() if line.strip()]
+        return [f"the ONNX checker objects: {lines[0].strip() if lines else type(error).__name__}"]
+    return []

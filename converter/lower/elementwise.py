@@ -1,0 +1,157 @@
+"""Ops that work element by element."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from ..ir import Value
+from .node import OnnxNode
+from .registry import lowers
+
+UNARY = {
+    "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "Atanh": "atanh",
+    "BitwiseNot": "bitwise_not", "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Exp": "exp", "Floor": "floor",
+    "HardSwish": "hard_swish", "IsNaN": "is_nan", "Log": "log", "Mish": "mish", "Neg": "neg", "Not": "not",
+    "Reciprocal": "reciprocal", "Relu": "relu", "Round": "round", "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin",
+    "Sinh": "sinh", "Softplus": "softplus", "Softsign": "softsign", "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh",
+}  # fmt: skip
+BINARY = {
+    "Add": "add", "And": "and", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
+    "Div": "div", "Equal": "equal", "Greater": "greater", "GreaterOrEqual": "greater_equal", "Less": "less",
+    "LessOrEqual": "less_equal", "Mul": "mul", "Or": "or", "Pow": "pow", "PRelu": "prelu", "Sub": "sub", "Xor": "xor",
+}  # fmt: skip
+VARIADIC = {"Max": "max", "Min": "min", "Sum": "add"}
+WITH_NUMBERS = {
+    "Celu": ("celu", ("alpha",)),
+    "Elu": ("elu", ("alpha",)),
+    "HardSigmoid": ("hard_sigmoid", ("alpha", "beta")),
+    "LeakyRelu": ("leaky_relu", ("alpha",)),
+    "Selu": ("selu", ("alpha", "gamma")),
+    "ThresholdedRelu": ("thresholded_relu", ("alpha",)),
+}
+
+
+@lowers(*UNARY)
+def unary(node: OnnxNode) -> Value:
+    return node.emit(UNARY[node.op], [node.operand(0)])
+
+
+# Before opset 7, broadcasting followed an attribute; no model that old is converted.
+@lowers(*BINARY)
+def binary(node: OnnxNode) -> Value:
+    return node.emit(BINARY[node.op], [node.operand(0), node.operand(1)])
+
+
+@lowers(*VARIADIC)
+def variadic(node: OnnxNode) -> Value:
+    return _chain(node, VARIADIC[node.op])
+
+
+@lowers("Mean")
+def mean(node: OnnxNode) -> Value:
+    total = _chain(node, "add")
+    if len(node.inputs) == 1:
+        return total
+    return node.emit("div", [total, node.constant(len(node.inputs), node.dtype(total))])
+
+
+def _chain(node: OnnxNode, op: str) -> Value:
+    result, *rest = node.operands
+    for value in rest:
+        result = node.emit(op, [result, value])
+    return result
+
+
+@lowers(*WITH_NUMBERS)
+def with_numbers(node: OnnxNode) -> Value:
+    op, names = WITH_NUMBERS[node.op]
+    return node.emit(op, [node.operand(0)], **{name: node.number(name) for name in names})
+
+
+@lowers("Gelu")
+def gelu(node: OnnxNode) -> Value:
+    return node.emit("gelu", [node.operand(0)], approximate=node.text("approximate"))
+
+
+@lowers("Swish")
+def swish(node: OnnxNode) -> Value:
+    x, alpha = node.operand(0), node.number("alpha")
+    if alpha == 1:
+        return node.emit("silu", [x])
+    scaled = node.emit("mul", [x, node.constant(alpha, node.dtype(x))])
+    return node.emit("mul", [x, node.emit("sigmoid", [scaled])])
+
+
+@lowers("IsInf")
+def is_inf(node: OnnxNode) -> Value:
+    return node.emit("is_inf", [node.operand(0)], negative=node.integer("detect_negative"), positive=node.integer("detect_positive"))
+
+
+@lowers("Mod")
+def mod(node: OnnxNode) -> Value:
+    return node.emit("mod", [node.operand(0), node.operand(1)], fmod=node.integer("fmod"))
+
+
+@lowers("BitShift")
+def bit_shift(node: OnnxNode) -> Value:
+    return node.emit("bit_shift", [node.operand(0), node.operand(1)], direction=node.text("direction").lower())
+
+
+@lowers("Where")
+def where(node: OnnxNode) -> Value:
+    return node.emit("where", [node.operand(0), node.operand(1), node.operand(2)])
+
+
+@lowers("Clip", since=6)
+def clip_with_attributes(node: OnnxNode) -> Value:
+    x = node.operand(0)
+    # The schema's defaults are the largest floats, which means: no bound.
+    bounds = [node.number("min"), node.number("max")]
+    open_ended = float(np.finfo(np.float32).max)
+    operands = [None if abs(bound) >= open_ended else node.constant(bound, node.dtype(x)) for bound in bounds]
+    return node.emit("clip", [x, *operands])
+
+
+@lowers("Clip", since=11)
+def clip(node: OnnxNode) -> Value:
+    return node.emit("clip", [node.operand(0), node.input(1), node.input(2)])
+
+
+@lowers("Cast", since=6)
+def cast(node: OnnxNode) -> Value:
+    return cast_to(node, node.operand(0), node.integer("to"))
+
+
+@lowers("CastLike")
+def cast_like(node: OnnxNode) -> Value:
+    return cast_to(node, node.operand(0), node.dtype(node.operand(1)))
+
+
+def cast_to(node: OnnxNode, x: Value, to: int) -> Value:
+    """A cast; `saturate` matters to 8-bit floats alone."""
+    if to == TensorProto.STRING:
+        raise node.unsupported("casts to strings have no place in the runtime")
+    if node.has("round_mode") and node.text("round_mode") != "up" and to == getattr(TensorProto, "FLOAT8E8M0", -1):
+        raise node.unsupported(f"the round_mode '{node.text('round_mode')}' of casts to float8e8m0")
+    return node.emit("cast", [x], to=to, saturate=node.integer("saturate") if node.has("saturate") else 1)
+
+
+@lowers("Identity")
+def identity(node: OnnxNode) -> Value:
+    return node.operand(0)
+
+
+@lowers("Dropout")
+def dropout(node: OnnxNode) -> list[Value | None]:
+    training = node.input(2)
+    if training is not None and (training.constant is None or bool(training.constant.any())):
+        raise node.unsupported("dropout in training mode", "export the model for inference")
+    x = node.operand(0)
+    if not node.wants(1):
+        return [x]
+    # Before opset 10 the mask had the type of x.
+    mask_type = TensorProto.BOOL if node.since >= 10 else node.dtype(x)
+    ones = np.ones(1, bool) if node.since >= 10 else node.constant([1], mask_type).constant
+    assert ones is not None
+    return [x, node.emit("constant_of_shape", [node.emit("shape", [x], start=0)], value=ones)]

@@ -1,0 +1,55 @@
+"""Finds the function body of an op: what the ONNX standard says it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import onnx
+from onnx import defs, helper
+
+from ..ir import Affine, Value
+from ..load import canonical_domain
+
+
+@dataclass(frozen=True)
+class FunctionBody:
+    """Nodes with formal operands and results, in opsets of their own."""
+
+    inputs: list[str]
+    outputs: list[str]
+    nodes: list[onnx.NodeProto]
+    opsets: Mapping[str, int]
+
+    @staticmethod
+    def of(proto: onnx.FunctionProto) -> FunctionBody:
+        """The body that a FunctionProto holds."""
+        opsets = {canonical_domain(entry.domain): entry.version for entry in proto.opset_import}
+        return FunctionBody(list(proto.input), list(proto.output), list(proto.node), opsets)
+
+
+def function_body(node: onnx.NodeProto, schema: defs.OpSchema, version: int, inputs: Sequence[Value | None]) -> FunctionBody | None:
+    """The body for a node of this schema in a model of opset `version`, or None. Some bodies depend on the operands' types."""
+    data = b""
+    if schema.has_function:
+        usable = [number for number in schema.function_opset_versions if number <= version]
+        data = schema.get_function_with_opset_version(max(usable)) if usable else b""
+    elif schema.has_context_dependent_function:
+        usable = [number for number in schema.context_dependent_function_opset_versions if number <= version]
+        types = [_type(value).SerializeToString() for value in inputs]
+        data = schema.get_context_dependent_function_with_opset_version(max(usable), node.SerializeToString(), types) if usable else b""
+    if not data:
+        return None
+    proto = onnx.FunctionProto()
+    proto.ParseFromString(data)
+    body = FunctionBody.of(proto)
+    return FunctionBody(body.inputs, body.outputs, body.nodes, body.opsets or {"": version})
+
+
+def _type(value: Value | None) -> onnx.TypeProto:
+    if value is None:
+        return onnx.TypeProto()
+    if value.shape is None:
+        return helper.make_tensor_type_proto(value.dtype, None)
+    shape = [str(dim) if isinstance(dim, Affine) else dim for dim in value.shape]
+    return helper.make_tensor_type_proto(value.dtype, shape)

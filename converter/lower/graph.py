@@ -1,0 +1,279 @@
+"""Walks ONNX graphs, their subgraphs and function bodies, and builds closed IR graphs from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import onnx
+from onnx import defs
+
+from jitney.errors import InvalidModel, Unsupported
+
+from ..ir import Graph, Node, Value, constant
+from ..load import canonical_domain
+from ..tensors import Array, sparse_to_array, to_array
+from .attributes import read_attributes
+from .functions import FunctionBody, function_body
+from .node import OnnxNode
+from .registry import Result, find_lowering
+from .types import Types
+
+
+@dataclass
+class Context:
+    """What all graphs of one conversion share."""
+
+    folder: Path | None
+    functions: Mapping[tuple[str, str], onnx.FunctionProto]
+    names: set[str] = field(default_factory=set)
+    labels: set[str] = field(default_factory=set)
+    unsupported: list[Unsupported] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    _counters: dict[str, int] = field(default_factory=dict)
+
+    def fresh(self, stem: str) -> str:
+        """A value name that nothing else has."""
+        return self._unique(stem, self.names)
+
+    def label(self, node: onnx.NodeProto) -> str:
+        """A unique name for the node, from its own, or from its first result's if it has none."""
+        results = [name for name in node.output if name]
+        return self._unique(node.name or (results[0] if results else node.op_type), self.labels)
+
+    def _unique(self, stem: str, taken: set[str]) -> str:
+        name = stem
+        while name in taken:
+            self._counters[stem] = self._counters.get(stem, 0) + 1
+            name = f"{stem}.{self._counters[stem]}"
+        taken.add(name)
+        return name
+
+
+class Poison(Value):
+    """Stands for the result of a node that cannot be lowered, so that the rest of the model is still looked through."""
+
+
+@dataclass
+class Scope:
+    """Names of one ONNX graph or function body; what is not found is looked for outside."""
+
+    opsets: Mapping[str, int]
+    values: dict[str, Value] = field(default_factory=dict)
+    attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)
+    function: bool = False
+    """A function body's names mean nothing outside, so its values do not take them."""
+
+
+class GraphBuilder:
+    """Builds one IR graph. A subgraph's builder has a parent, from which it captures values as explicit inputs."""
+
+    def __init__(self, context: Context, name: str, parent: GraphBuilder | None = None, parent_scope: Scope | None = None) -> None:
+        self.context = context
+        self.types = Types()
+        self.graph = Graph(name)
+        self.captured: dict[str, tuple[Value, Value]] = {}
+        """Outer value and its stand-in among this graph's inputs, by ONNX name."""
+        self._parent = parent
+        self._parent_scope = parent_scope
+        self._provisional: set[Value] = set()
+
+    def result(self, stem: str) -> Value:
+        """A new value that will take the name of the ONNX value that it is bound to."""
+        value = Value(self.context.fresh(stem))
+        self._provisional.add(value)
+        return value
+
+    def add(self, node: Node) -> None:
+        """Appends an IR node."""
+        self.graph.nodes.append(node)
+        self.types.add(node)
+
+    def lower_body(self, proto: onnx.GraphProto, scope: Scope) -> list[Value]:
+        """Lowers initializers and nodes; returns the graph's results. Inputs are in the scope already."""
+        for initializer in proto.initializer:
+            self._define_constant(initializer.name, to_array(initializer, self.context.folder), initializer.data_type, scope)
+        for sparse in proto.sparse_initializer:
+            self._define_constant(sparse.values.name, sparse_to_array(sparse, self.context.folder), sparse.values.data_type, scope)
+        for node in _in_order(proto.node, scope.values):
+            self.lower_node(node, scope)
+        results = [self.find(info.name, scope) for info in proto.output]
+        for info, result in zip(proto.output, results, strict=True):
+            if result is None:
+                raise InvalidModel(f"nothing defines the output '{info.name}' of graph '{proto.name}'")
+        return [result for result in results if result is not None]
+
+    def _define_constant(self, name: str, array: Array, dtype: int, scope: Scope) -> None:
+        if name in scope.values:
+            raise InvalidModel(f"'{name}' is defined twice in graph '{self.graph.name}'")
+        scope.values[name] = constant(name, array, dtype)
+
+    def find(self, name: str, scope: Scope) -> Value | None:
+        """The value of that name; from outside it is captured."""
+        if name in scope.values:
+            return scope.values[name]
+        if self._parent is None or self._parent_scope is None:
+            return None
+        if name not in self.captured:
+            outer = self._parent.find(name, self._parent_scope)
+            if outer is None:
+                return None
+            if outer.is_constant or isinstance(outer, Poison):
+                # Constants need no capture: each graph may hold them, the file stores them once.
+                scope.values[name] = outer if isinstance(outer, Poison) else Value(name, outer.dtype, outer.shape, outer.constant)
+                return scope.values[name]
+            self._parent.types.settle(outer)
+            self.captured[name] = (outer, Value(name, outer.dtype, None if outer.shape is None else [*outer.shape]))
+        return self.captured[name][1]
+
+    def lower_node(self, proto: onnx.NodeProto, scope: Scope) -> None:
+        """Lowers one node and binds its results. What cannot be lowered is noted and its results are poisoned."""
+        label = self.context.label(proto)
+        try:
+            results = self._lower(proto, scope, label)
+        except Unsupported as error:
+            self.context.unsupported.append(error)
+            results = [Poison(name) for name in proto.output]
+        if isinstance(results, Value):
+            results = [results]
+        last = results[0].producer if results and results[0] is not None else None
+        if last is not None and last in self.graph.nodes[-1:]:
+            last.name = label
+        for name, result in zip(proto.output, results, strict=False):
+            if name and result is not None:
+                self._bind(name, result, scope)
+
+    def _bind(self, name: str, value: Value, scope: Scope) -> None:
+        if name in scope.values:
+            raise InvalidModel(f"'{name}' is defined twice in graph '{self.graph.name}'", hint="the model is not in single-assignment form")
+        if value in self._provisional and not scope.function:
+            value.name = name
+            self._provisional.remove(value)
+        scope.values[name] = value
+
+    def _lower(self, proto: onnx.NodeProto, scope: Scope, label: str) -> Result:
+        domain = canonical_domain(proto.domain)
+        version = scope.opsets.get(domain, 0)
+        where = f"opset {version}" if not domain else f"{domain} {version}"
+        inputs = [self._operand(name, proto, scope, label) for name in proto.input]
+        poisoned = any(isinstance(value, Poison) for value in inputs)
+
+        local = self.context.functions.get((domain, proto.op_type))
+        if local is not None:
+            bound = {default.name: default for default in local.attribute_proto} | {given.name: given for given in proto.attribute}
+            return self._expand(FunctionBody.of(local), inputs, bound, label, proto)
+        try:
+            schema = defs.get_schema(proto.op_type, version, domain)
+        except defs.SchemaError:
+            raise Unsupported("this op is not known", node=label, op=f"{proto.op_type} ({where})") from None
+        attributes = read_attributes(proto, schema, scope.attributes, label)
+        function = find_lowering(domain, proto.op_type, schema.since_version)
+        node = OnnxNode(self, scope, proto, schema.since_version, label, inputs, attributes, lambda: self._expand_schema(node, schema, version))
+        if function is None and not (schema.has_function or schema.has_context_dependent_function):
+            raise Unsupported("this op is not supported", node=label, op=f"{proto.op_type} ({where})")
+        if poisoned:
+            self._look_through(node, scope)
+            return [Poison(name) for name in proto.output]
+        self._check_arity(node, schema)
+        return function(node) if function is not None else node.expand_function()
+
+    def _operand(self, name: str, proto: onnx.NodeProto, scope: Scope, label: str) -> Value | None:
+        if not name:
+            return None
+        value = self.find(name, scope)
+        if value is None:
+            raise InvalidModel(f"reads '{name}', which nothing defines", node=label, op=proto.op_type)
+        return value
+
+    def _check_arity(self, node: OnnxNode, schema: defs.OpSchema) -> None:
+        if not schema.min_input <= len(node.inputs) <= schema.max_input:
+            raise node.invalid(f"has {len(node.inputs)} operands; {schema.min_input} to {schema.max_input} are allowed")
+        if not schema.min_output <= node.output_count <= schema.max_output:
+            raise node.invalid(f"has {node.output_count} results; {schema.min_output} to {schema.max_output} are allowed")
+        unknown = sorted(set(node.attributes) - set(schema.attributes))
+        if unknown:
+            self.context.warnings.append(f"{node.op} node '{node.label}': the attribute '{unknown[0]}' is not known and was ignored")
+
+    def _look_through(self, node: OnnxNode, scope: Scope) -> None:
+        """Notes what is unsupported inside the subgraphs of a node that itself cannot be lowered."""
+        if node.op == "If":
+            for branch in ("then_branch", "else_branch"):
+                self.subgraph(node.graph(branch), scope)
+
+    def subgraph(self, proto: onnx.GraphProto, scope: Scope) -> GraphBuilder:
+        """Lowers a subgraph without inputs of its own; the caller completes its inputs from `captured`."""
+        builder = GraphBuilder(self.context, proto.name, self, scope)
+        inner = Scope(scope.opsets, {}, scope.attributes)
+        builder.graph.outputs = builder.lower_body(proto, inner)
+        return builder
+
+    def _expand_schema(self, node: OnnxNode, schema: defs.OpSchema, version: int) -> Result:
+        for value in node.inputs:
+            if value is not None:
+                self.types.settle(value)
+        body = function_body(node.proto, schema, version, node.inputs)
+        if body is None:
+            raise node.unsupported("this op has no body for the types of its operands")
+        return self._expand(body, node.inputs, node.attributes, node.label, node.proto)
+
+    def _expand(
+        self, body: FunctionBody, inputs: Sequence[Value | None], bound: Mapping[str, onnx.AttributeProto], label: str, proto: onnx.NodeProto
+    ) -> Result:
+        values = {name: value for name, value in zip(body.inputs, inputs, strict=False) if value is not None}
+        scope = Scope(body.opsets, values, bound, function=True)
+        before = len(self.context.unsupported)
+        left_out = set(body.inputs) - set(values)
+        for inner in body.nodes:
+            copy = onnx.NodeProto()
+            copy.CopyFrom(inner)
+            copy.name = f"{label}/{inner.name or inner.op_type}"
+            for index, name in enumerate(copy.input):
+                if name in left_out:
+                    copy.input[index] = ""
+            self.lower_node(copy, scope)
+        inside = self.context.unsupported[before:]
+        if inside:
+            del self.context.unsupported[before:]
+            names = ", ".join(sorted({error.op or error.message for error in inside}))
+            raise Unsupported(f"its function body needs what is not supported: {names}", node=label, op=proto.op_type)
+        return [scope.values.get(name) for name in body.outputs]
+
+
+def _in_order(nodes: Sequence[onnx.NodeProto], known: Mapping[str, Value]) -> list[onnx.NodeProto]:
+    """The nodes in topological order; nearly always that is the order they are in."""
+    makers = {name: index for index, node in enumerate(nodes) for name in node.output if name}
+    reads = [_reads(node) for node in nodes]
+    if all(makers.get(name, -1) < index for index, names in enumerate(reads) for name in names if name not in known):
+        return list(nodes)
+    ordered: list[onnx.NodeProto] = []
+    state = [0] * len(nodes)  # 0: not seen, 1: its operands are being placed, 2: placed
+    for start in range(len(nodes)):
+        stack = [start]
+        while stack:
+            index = stack[-1]
+            waiting = [makers[name] for name in reads[index] if name in makers and name not in known and state[makers[name]] != 2]
+            if state[index] == 2:
+                stack.pop()
+            elif not waiting:
+                state[index] = 2
+                ordered.append(nodes[index])
+                stack.pop()
+            elif state[index] == 1 and any(state[other] == 1 for other in waiting):
+                raise InvalidModel("the graph has a cycle", node=nodes[index].name, op=nodes[index].op_type)
+            else:
+                state[index] = 1
+                stack += waiting
+    return ordered
+
+
+def _reads(node: onnx.NodeProto) -> set[str]:
+    """Names that the node reads, also inside its subgraphs."""
+    names = {name for name in node.input if name}
+    for attribute in node.attribute:
+        for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
+            inner = {name for child in graph.node for name in _reads(child)} | {info.name for info in graph.output}
+            made = {name for child in graph.node for name in child.output}
+            made |= {info.name for info in graph.input} | {tensor.name for tensor in graph.initializer}
+            names |= inner - made
+    return names

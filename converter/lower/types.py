@@ -1,0 +1,28 @@
+"""Answers what type a value has while the graph is still being built, by inferring what has been added since the last question."""
+
+from __future__ import annotations
+
+from ..infer import infer_shapes
+from ..ir import Graph, Model, Node, Value
+
+
+class Types:
+    """Each node is inferred once, so asking often costs no more than asking at the end."""
+
+    def __init__(self) -> None:
+        self._pending: list[Node] = []
+
+    def add(self, node: Node) -> None:
+        """Tells of a new node, in topological order."""
+        self._pending.append(node)
+
+    def settle(self, value: Value) -> None:
+        """Fills in the value's dtype and shape as far as they can be known."""
+        if value.is_constant or not self._pending or (value.dtype and value.shape is not None):
+            return
+        nodes, self._pending = self._pending, []
+        made = {id(result) for node in nodes for result in node.outputs}
+        operands = {id(operand): operand for node in nodes for operand in node.inputs if operand is not None}
+        boundary = [operand for operand in operands.values() if not operand.is_constant and id(operand) not in made]
+        results = [result for node in nodes for result in node.outputs if result is not None]
+        infer_shapes(Model(Graph("part", boundary, results, nodes), {}, []))
