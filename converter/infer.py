@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from .ir import Affine, Dim, Model, Value
+from .ir import Affine, Dim, Graph, Model, Value
 from .write import lay_out
 
 SMALL_BYTES: Final = 4096
@@ -17,11 +17,28 @@ def infer_shapes(model: Model) -> None:
     from jitney import _core
 
     large = [value for value in model.graph.values() if value.constant is not None and value.constant.nbytes > SMALL_BYTES]
-    layout = lay_out(model, as_inputs=large)
-    for values, facts in zip(layout.values, _core.infer(b"".join(layout.pieces())), strict=True):
-        for value, (dtype, dims, elements) in zip(values, facts, strict=True):
-            if value is not None:
-                _fill(value, dtype, dims, elements)
+    # Subgraphs are inferred from the types that their inputs declare: each round carries better ones a level further in.
+    while True:
+        layout = lay_out(model, as_inputs=large)
+        for values, facts in zip(layout.values, _core.infer(b"".join(layout.pieces())), strict=True):
+            for value, (dtype, dims, elements) in zip(values, facts, strict=True):
+                if value is not None:
+                    _fill(value, dtype, dims, elements)
+        if not _declare_captured(model.graph):
+            return
+
+
+def _declare_captured(graph: Graph) -> bool:
+    """Gives the inputs of subgraphs the types of the operands that they stand for; says whether any changed."""
+    changed = False
+    for node in graph.nodes:
+        for _, subgraph in node.subgraphs():
+            for outer, inner in zip(node.inputs[1:], subgraph.inputs, strict=True):
+                if outer is not None and (inner.dtype, inner.shape) != (outer.dtype, outer.shape):
+                    inner.dtype, inner.shape = outer.dtype, None if outer.shape is None else [*outer.shape]
+                    changed = True
+            changed |= _declare_captured(subgraph)
+    return changed
 
 
 _DimTuple = int | tuple[int, list[tuple[str, int]]] | None
