@@ -3,6 +3,7 @@
 
 #include "cpu/op_table.h"
 #include "cpu/reference_backend.h"
+#include "cpu/region_step.h"
 
 namespace jitney {
 namespace {
@@ -21,6 +22,7 @@ class CpuBackend final : public Backend {
         return *std::move(layout);
       }
     }
+    if (std::optional<NodeLayout> layout = cpu::region_layout(node)) return *std::move(layout);
     return reference_layout(node);
   }
 
@@ -31,6 +33,7 @@ class CpuBackend final : public Backend {
         return step;
       }
     }
+    if (std::unique_ptr<Step> step = cpu::region_step(node)) return step;
     return reference_step(node);
   }
 };

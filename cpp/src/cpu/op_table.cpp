@@ -1,11 +1,31 @@
 // Joins the lists of the step files.
 #include "cpu/op_table.h"
 
+#include <algorithm>
+#include <vector>
+
+#include "cpu/conv_step.h"
+#include "cpu/matmul_step.h"
+#include "cpu/pool_step.h"
+
 namespace jitney::cpu {
+namespace {
+
+std::vector<FastOp> join_lists() {
+  std::vector<FastOp> all;
+  for (const std::span<const FastOp> list : {conv_steps(), matmul_steps(), pool_steps()}) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  std::sort(all.begin(), all.end(), [](const FastOp& a, const FastOp& b) { return a.op < b.op; });
+  return all;
+}
+
+}  // namespace
 
 const FastOp* find_fast_op(std::string_view op) noexcept {
-  static_cast<void>(op);
-  return nullptr;
+  static const std::vector<FastOp> all = join_lists();
+  const auto found = std::lower_bound(all.begin(), all.end(), op, [](const FastOp& a, std::string_view b) { return a.op < b; });
+  return found != all.end() && found->op == op ? &*found : nullptr;
 }
 
 }  // namespace jitney::cpu

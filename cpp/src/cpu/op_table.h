@@ -21,6 +21,4 @@ struct FastOp {
 /// The entry for an op, or null.
 const FastOp* find_fast_op(std::string_view op) noexcept;
 
-// One list per file *_step.cpp.
-
 }  // namespace jitney::cpu

@@ -34,4 +34,17 @@ void parallel_ranges(const StepRun& run, std::int64_t count, std::int64_t piece,
   run.pool->parallel_for(run.threads, static_cast<std::size_t>(pieces), one);
 }
 
+/// body(task, worker) for tasks that cost about so much in all; on the caller alone if that is little.
+template <typename Body>
+void parallel_tasks(const StepRun& run, std::size_t tasks, double nanoseconds, const Body& body) {
+  if (run.threads <= 1 || tasks <= 1 || nanoseconds < 2 * kPieceNanoseconds) {
+    for (std::size_t task = 0; task < tasks; ++task) body(task, std::size_t{0});
+  } else {
+    run.pool->parallel_for(run.threads, tasks, body);
+  }
+}
+
+/// Rough cost of so many multiply-adds.
+inline double product_nanoseconds(double m, double n, double k) { return m * n * k * 0.03; }
+
 }  // namespace jitney::cpu

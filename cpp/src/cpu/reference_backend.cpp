@@ -40,10 +40,9 @@ class ReferenceStep final : public Step {
   void add(const std::vector<Operand>& operands) {
     for (const Operand& operand : operands) {
       void* data = nullptr;
-      if (operand.weight) {
-        data = operand.weight->view().data;
-        weights_.push_back(operand.weight);
-      }
+      if (const auto known = operand.bytes()) data = known->data;
+      weights_.push_back(operand.weight);
+      known_.push_back(operand.known);
       views_.push_back({data, operand.dtype, operand.shape, operand.strides});
     }
   }
@@ -52,6 +51,7 @@ class ReferenceStep final : public Step {
   void (*compute_)(const ComputeContext&);
   std::vector<TensorView> views_;
   std::vector<std::shared_ptr<Weight>> weights_;
+  std::vector<std::shared_ptr<const Tensor>> known_;
   std::size_t input_count_ = 0;
 };
 

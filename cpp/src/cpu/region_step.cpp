@@ -16,7 +16,7 @@ class RegionStep final : public Step {
     for (std::size_t output = 0; output < regions.size(); ++output) {
       const std::size_t bytes = size_of(node.outputs[output].dtype);
       for (const Region& region : regions[output]) {
-        StridedCopy copy(region.sizes, region.src_strides, region.dst_strides, bytes);
+        kernels::StridedCopy copy(region.sizes, region.src_strides, region.dst_strides, bytes);
         if (copy.tasks() == 0) continue;
         elements_ += copy.elements();
         tasks_ += copy.tasks();
@@ -36,17 +36,12 @@ class RegionStep final : public Step {
       const auto* src = input_data<std::byte>(run, node_, piece->input);
       piece->copy.run(src + piece->src_offset, dst + piece->dst_offset, task - (piece->end - piece->copy.tasks()));
     };
-    if (elements_ < kSmall || run.threads <= 1) {
-      for (std::size_t task = 0; task < tasks_; ++task) copy_task(task, 0);
-    } else {
-      run.pool->parallel_for(run.threads, tasks_, copy_task);
-    }
+    parallel_tasks(run, tasks_, static_cast<double>(elements_) * 0.5, copy_task);
   }
 
  private:
-  static constexpr std::int64_t kSmall = 1 << 15;
   struct Piece {
-    StridedCopy copy;
+    kernels::StridedCopy copy;
     std::size_t input, output;
     std::int64_t src_offset, dst_offset;  // bytes
     std::size_t end;                      // tasks of this piece and those before it
@@ -64,8 +59,9 @@ std::optional<std::vector<TensorView>> views_of(const NodeRequest& node, std::sp
     const Operand& operand = operands[i];
     TensorView view{nullptr, operand.dtype, operand.shape, operand.strides};
     if (inputs && i < 32 && (node.op->value_inputs >> i & 1) != 0 && operand.dtype != DType::undefined) {
-      if (!operand.weight) return std::nullopt;
-      view.data = operand.weight->view().data;
+      const auto known = operand.bytes();
+      if (!known) return std::nullopt;
+      view = *known;
     }
     views.push_back(view);
   }
@@ -98,10 +94,21 @@ std::optional<NodeLayout> region_layout(const NodeRequest& node) {
     order = renamed;
   }
   const bool keeps_axes = same_rank(node) && op != "reshape" && op != "flatten";
-  for (const Operand& output : node.outputs) {
+  std::vector<Operand> outputs = node.outputs;
+  for (Operand& output : outputs) {
     layout.outputs.push_back(keeps_axes ? order : row_major_order(output.shape.size()));
+    output.strides = strides_for(output.shape, layout.outputs.back());
   }
   layout.strided_output = true;
+  // Where the present strides cannot be expressed as regions, dense row-major ones can.
+  const auto inputs = views_of(node, node.inputs, true);
+  const auto targets = views_of(node, outputs, false);
+  for (std::size_t i = 0; inputs && i < outputs.size(); ++i) {
+    if (outputs[i].dtype == DType::undefined || node.op->regions(*node.node, *inputs, *targets, i)) continue;
+    layout.inputs[0] = row_major_order(x.shape.size());
+    for (std::size_t k = 0; k < outputs.size(); ++k) layout.outputs[k] = row_major_order(outputs[k].shape.size());
+    break;
+  }
   return layout;
 }
 

@@ -31,12 +31,14 @@ inline bool present(const std::vector<Operand>& operands, std::size_t i) {
   return i < operands.size() && operands[i].dtype != DType::undefined;
 }
 
-/// Address of an input at run time: what the run binds, or else the weight's bytes.
+/// Address of an input at run time: what the run binds, or else the bytes known at plan time.
 template <typename T = float>
 const T* input_data(const StepRun& run, const NodeRequest& node, std::size_t i) {
   if (!present(node.inputs, i)) return nullptr;
   void* bound = i < run.inputs.size() ? run.inputs[i] : nullptr;
-  if (bound == nullptr && node.inputs[i].weight) bound = node.inputs[i].weight->view().data;
+  if (bound == nullptr) {
+    if (const auto known = node.inputs[i].bytes()) bound = known->data;
+  }
   return static_cast<const T*>(bound);
 }
 

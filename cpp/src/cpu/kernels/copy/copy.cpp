@@ -10,7 +10,7 @@
 #include "cpu/kernels/copy/tile.h"
 #include "jitney/error.h"
 
-namespace jitney::cpu {
+namespace jitney::kernels {
 namespace {
 
 constexpr std::int64_t kUnitElements = 1 << 14;
@@ -163,4 +163,4 @@ void StridedCopy::run_all(const void* src, void* dst) const {
   }
 }
 
-}  // namespace jitney::cpu
+}  // namespace jitney::kernels

@@ -6,7 +6,7 @@
 
 #include "jitney/tensor.h"
 
-namespace jitney::cpu {
+namespace jitney::kernels {
 
 /// A rectangular copy made ready: dims merged and sorted by the destination's strides, and cut into independent tasks.
 class StridedCopy {
@@ -42,4 +42,4 @@ class StridedCopy {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace jitney::cpu
+}  // namespace jitney::kernels

@@ -10,7 +10,7 @@
 #include <arm_neon.h>
 #endif
 
-namespace jitney::cpu {
+namespace jitney::kernels {
 
 /// An element as bytes alone: copies keep every bit pattern (signalling NaNs too).
 template <std::size_t Bytes>
@@ -105,4 +105,4 @@ inline void copy_row(const void* src, void* dst, std::size_t bytes) {
   }
 }
 
-}  // namespace jitney::cpu
+}  // namespace jitney::kernels

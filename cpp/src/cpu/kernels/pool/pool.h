@@ -1,0 +1,23 @@
+// Pooling in float32 over channels-last input: one output pixel at a time, vectorised over channels.
+#pragma once
+
+#include <cstddef>
+
+namespace jitney::kernels {
+
+/// The taps of one output pixel that lie inside the image: `columns` neighbours from each of the row starts.
+struct PoolWindow {
+  const float* const* rows = nullptr;
+  std::size_t row_count = 0;
+  std::size_t columns = 0;
+  std::ptrdiff_t column_step = 0;  // elements between neighbours
+  std::size_t channels = 0;        // contiguous
+};
+
+/// NaN beats every number; −inf if the window is empty.
+void f32_max_pool(const PoolWindow& window, float* y) noexcept;
+
+/// Sum over the window divided by `count`. Rows are summed on their own, then added in ascending order.
+void f32_average_pool(const PoolWindow& window, float count, float* y) noexcept;
+
+}  // namespace jitney::kernels
