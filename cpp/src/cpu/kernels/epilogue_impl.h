@@ -22,16 +22,6 @@ inline V activate(V x, V alpha, V beta, V slope) {
   return x;
 }
 
-struct WholeVector {
-  V load(const float* p) const { return kernels::load(p); }
-  void store(float* p, V v) const { kernels::store(p, v); }
-};
-struct PartVector {
-  std::size_t lanes;
-  V load(const float* p) const { return load_part(p, lanes); }
-  void store(float* p, V v) const { store_part(p, v, lanes); }
-};
-
 template <Activation kActivation>
 void epilogue_with(const Epilogue& e, std::size_t rows, std::size_t columns, const float* acc, std::ptrdiff_t acc_stride,
                    float* c, std::ptrdiff_t c_stride) {
@@ -41,7 +31,7 @@ void epilogue_with(const Epilogue& e, std::size_t rows, std::size_t columns, con
   const bool scaled = e.scale != 1.0f;
   const float* residual = e.residual;
   for (std::size_t row = 0; row < rows; ++row) {
-    const auto finish = [&](std::size_t j, auto part) {
+    for_each_vector(columns, [&](std::size_t j, auto part) {
       V x = part.load(acc + j);
       if (scaled) x = x * scale;
       if (e.bias != nullptr) x = x + part.load(e.bias + j);
@@ -51,10 +41,7 @@ void epilogue_with(const Epilogue& e, std::size_t rows, std::size_t columns, con
       x = activate<kActivation>(x, alpha, beta, slope);
       if (residual != nullptr && e.residual_after) x = x + part.load(residual + j);
       part.store(c + j, x);
-    };
-    std::size_t j = 0;
-    for (; j + kLanes <= columns; j += kLanes) finish(j, WholeVector{});
-    if (j < columns) finish(j, PartVector{columns - j});
+    });
     acc += acc_stride;
     c += c_stride;
     if (residual != nullptr) residual += e.residual_stride;

@@ -2,6 +2,7 @@
 #include "cpu/kernels/vec_neon.h"
 //
 #include "cpu/kernels/vec_math.h"
+#include "cpu/kernels/vec_part.h"
 //
 #include "cpu/kernels/epilogue_impl.h"
 

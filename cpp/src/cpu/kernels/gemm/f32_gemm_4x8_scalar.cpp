@@ -55,6 +55,7 @@ void wide_row(const float* a, std::size_t k, const float* b, float* c) {
 
 }  // namespace
 
+extern const GemmKernel f32_gemm_4x8_scalar;  // const alone would hide it from other files
 constinit const GemmKernel f32_gemm_4x8_scalar{
     "f32_gemm_4x8_scalar", Isa::scalar, kRows, kColumns, {tile<1>, tile<2>, tile<3>, tile<4>}, 1, wide_row, epilogue_scalar};
 

@@ -93,6 +93,7 @@ void wide_row(const float* a, std::size_t k, const float* b, float* c) {
 
 }  // namespace
 
+extern const GemmKernel f32_gemm_6x16_avx2;  // const alone would hide it from other files
 constinit const GemmKernel f32_gemm_6x16_avx2{
     "f32_gemm_6x16_avx2", Isa::avx2, kRows,        kColumns, {tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6>},
     kWidePanels,          wide_row,  epilogue_avx2};

@@ -116,6 +116,7 @@ void wide_row(const float* a, std::size_t k, const float* b, float* c) {
 
 }  // namespace
 
+extern const GemmKernel f32_gemm_6x8_neon;  // const alone would hide it from other files
 constinit const GemmKernel f32_gemm_6x8_neon{
     "f32_gemm_6x8_neon", Isa::neon, kRows,        kColumns, {tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6>},
     kWidePanels,         wide_row,  epilogue_neon};
