@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings.h"
+#include "runtime/model_data.h"
 
 namespace jitney::bindings {
 namespace {
@@ -17,6 +18,15 @@ py::list describe(const std::vector<TensorInfo>& tensors) {
     result.append(py::make_tuple(tensor.name, static_cast<int>(tensor.dtype), shape));
   }
   return result;
+}
+
+/// How often each op occurs, subgraphs included.
+std::map<std::string, std::size_t> count_ops(const Model& model) {
+  std::map<std::string, std::size_t> counts;
+  for (const Graph& graph : model.data()->graph.graphs) {
+    for (const Node& node : graph.nodes) ++counts[node.op];
+  }
+  return counts;
 }
 
 Model from_bytes(const py::bytes& data) {
@@ -35,6 +45,7 @@ void bind_model(py::module_& module) {
       .def_property_readonly("inputs", [](const Model& model) { return describe(model.inputs()); })
       .def_property_readonly("outputs", [](const Model& model) { return describe(model.outputs()); })
       .def_property_readonly("metadata", [](const Model& model) { return model.metadata(); })
+      .def_property_readonly("ops", &count_ops)
       .def("check_weights", &Model::check_weights, py::call_guard<py::gil_scoped_release>());
 }
 

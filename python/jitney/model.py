@@ -52,6 +52,11 @@ class Model:
         """What travels with the model: the ONNX model's own entries are under `onnx.meta.…`."""
         return self._core.metadata
 
+    @property
+    def ops(self) -> dict[str, int]:
+        """How often each op occurs, subgraphs included."""
+        return self._core.ops
+
     def check_weights(self) -> None:
         """Reads every weight against its checksum; raises InvalidModel if one differs."""
         self._core.check_weights()
