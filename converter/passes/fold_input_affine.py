@@ -1,0 +1,69 @@
+"""Folds per-channel multiplications and additions in front of a product (normalised pictures, say) into its weights and bias."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir import Node, Value
+from .affine import Affine, affine_of, by_input_channel, fused_bias, rounded
+from .facts import BIAS, PRODUCTS, Doubles, doubles, input_channels, integer, integer_list, is_float, number, text
+from .rewriter import Rewriter, on_every_graph
+
+
+def _rewrite(rewriter: Rewriter) -> int:
+    changes = 0
+    for node in rewriter.nodes():
+        if node.op in PRODUCTS and is_float(node.output):
+            while _fold_operand(rewriter, node):
+                changes += 1
+    return changes
+
+
+fold_input_affine = on_every_graph(_rewrite)
+
+
+def _fold_operand(rewriter: Rewriter, node: Node) -> bool:
+    operand, weights = node.inputs[:2]
+    before = operand.producer if operand is not None else None
+    if operand is None or before is None or rewriter.sole_reader(operand) is not node or weights is None or not is_float(weights):
+        return False
+    x = next((value for value in before.inputs if value is not None and not value.is_constant), None)
+    if x is None or x.shape is None or operand.shape is None or len(x.shape) != len(operand.shape):
+        return False
+    channels = input_channels(node)
+    if channels is None or x.shape[channels.axis] != channels.size:
+        return False
+    affine = affine_of(before, x, channels)
+    if affine is None or not _take_in(rewriter, node, weights, affine):
+        return False
+    rewriter.set_input(node, 0, x)
+    return True
+
+
+def _take_in(rewriter: Rewriter, node: Node, weights: Value, affine: Affine) -> bool:
+    factor = None if affine.factor is None else by_input_channel(node, affine.factor)
+    new_weights = weights if factor is None else rounded(rewriter, weights, doubles(weights) * factor)
+    if new_weights is None or (factor is None and affine.factor is not None):
+        return False
+    if affine.shift is not None:
+        sums = _sums(node, weights, affine.shift)
+        bias = None if sums is None else fused_bias(rewriter, node, Affine(shift=sums))
+        if bias is None:
+            return False
+        rewriter.set_input(node, BIAS, bias)
+    rewriter.set_input(node, 1, new_weights)
+    return True
+
+
+def _sums(node: Node, weights: Value, shift: Doubles) -> Doubles | None:
+    """What a constant added to the operand contributes to each output channel. Padding must be absent: nothing is added to it."""
+    shaped = by_input_channel(node, shift)
+    if shaped is None:
+        return None
+    products = doubles(weights) * shaped
+    if node.op == "matmul" and products.ndim == 2:
+        return np.asarray(products.sum(axis=1 if integer(node, "trans_b") else 0) * number(node, "scale", 1.0), np.float64)
+    unpadded = text(node, "auto_pad", "explicit") in {"explicit", "valid"} and not any(integer_list(node, "pads"))
+    if node.op == "conv" and unpadded:
+        return np.asarray(products.sum(axis=tuple(range(1, products.ndim))), np.float64)
+    return None
