@@ -17,7 +17,8 @@ inline constexpr std::uint32_t kFormatVersion = 1;
 /// The constants point into `file`, which must outlive the result. Throws Error(invalid_model) saying which section and why.
 ModelGraph read_model(const MappedFile& file);
 
-/// Throws Error(invalid_model) if a constant's bytes do not match its checksum.
+/// Throws Error(invalid_model) if a constant's bytes do not match its checksum, or are neither 0 nor 1 in a bool. Apart from
+/// read_model(), so that loading does not touch the weights.
 void verify_checksum(const Constant& constant);
 
 }  // namespace jitney
