@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "jitney/tensor.h"
@@ -158,6 +159,25 @@ struct Walk {
     });
   }
 };
+
+/// A walk whose order does not matter: along the memory of the last operand, so that most axes merge however they lie.
+template <std::size_t N>
+Walk<N> memory_order_walk(const Shape& shape, const std::array<Shape, N>& strides) {
+  std::array<std::size_t, kMaxRank> axes{};
+  const auto stride = [&](std::size_t axis) { return std::abs(strides[N - 1][axis]); };
+  for (std::size_t i = 0; i < shape.size(); ++i) {  // insertion sort: stable, and allocates nothing
+    std::size_t at = i;
+    for (; at > 0 && stride(axes[at - 1]) < stride(i); --at) axes[at] = axes[at - 1];
+    axes[at] = i;
+  }
+  Shape sizes;
+  std::array<Shape, N> permuted;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    sizes.push_back(shape[axes[i]]);
+    for (std::size_t k = 0; k < N; ++k) permuted[k].push_back(strides[k][axes[i]]);
+  }
+  return Walk<N>(sizes, permuted);
+}
 
 /// Strides with which `view` is walked when it broadcasts to `shape`.
 Shape broadcast_strides(const TensorView& view, const Shape& shape);

@@ -49,12 +49,10 @@ std::optional<Dim> unify(const Dim& a, const Dim& b) {
 
 std::optional<std::int64_t> lower_bound(const Dim& dim) {
   if (dim.is_unknown()) return std::nullopt;
-  std::optional<std::int64_t> bound = dim.constant();
   for (const Dim::Term& term : dim.terms()) {
     if (term.coefficient < 0) return std::nullopt;
-    bound = bound ? checked_add(*bound, term.coefficient) : bound;
   }
-  return bound;
+  return dim.constant();
 }
 
 Dim element_count(const SymShape& shape) {

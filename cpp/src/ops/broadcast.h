@@ -21,7 +21,7 @@ SymShape broadcast(const InferContext& ctx, const SymShape& a, const SymShape& b
 /// The dim of two that must be equal, as far as either tells; nullopt if they cannot be equal.
 std::optional<Dim> unify(const Dim& a, const Dim& b);
 
-/// The smallest value that an expression can have when every symbol is at least 1; nullopt if there is no bound.
+/// The smallest value that an expression of sizes, which are never negative, can have; nullopt if there is no bound.
 std::optional<std::int64_t> lower_bound(const Dim& dim);
 
 /// Number of elements; unknown unless it is affine.

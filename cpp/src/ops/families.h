@@ -9,13 +9,12 @@ namespace jitney {
 
 std::span<const OpDef> arg_reduce_ops();
 std::span<const OpDef> binary_ops();
-std::span<const OpDef> cast_ops();
-std::span<const OpDef> clip_ops();
 std::span<const OpDef> concat_ops();
 std::span<const OpDef> control_ops();
 std::span<const OpDef> conv_ops();
 std::span<const OpDef> conv_transpose_ops();
 std::span<const OpDef> cumsum_ops();
+std::span<const OpDef> elementwise_ops();
 std::span<const OpDef> gather_ops();
 std::span<const OpDef> matmul_ops();
 std::span<const OpDef> movement_ops();

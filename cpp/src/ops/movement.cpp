@@ -1,10 +1,9 @@
 // Ops that move whole tensors: identity, transpose, expand, tile, depth_to_space, space_to_depth.
 #include <algorithm>
 
-#include "ops/access.h"
-#include "ops/broadcast.h"
 #include "ops/families.h"
 #include "ops/region_copy.h"
+#include "ops/rules.h"
 
 namespace jitney {
 
@@ -49,6 +48,8 @@ Regions transpose_regions(const Node& node, std::span<const TensorView> inputs, 
 }
 
 void infer_expand(InferContext& ctx) {
+  expect_index(ctx, 1);
+  expect_rank(ctx, 1, 1);
   const auto target = ctx.elements(1);
   if (!target) {
     const SymShape& list = ctx.shape(1);
@@ -77,6 +78,8 @@ Regions expand_regions(const Node&, std::span<const TensorView> inputs, std::spa
 }
 
 void infer_tile(InferContext& ctx) {
+  expect_index(ctx, 1);
+  expect_rank(ctx, 1, 1);
   const SymShape& shape = ctx.shape(0);
   const auto repeats = ctx.elements(1);
   if (!repeats) {
@@ -137,15 +140,7 @@ Regions tile_regions(const Node&, std::span<const TensorView> inputs, std::span<
 std::int64_t block_of(const InferContext& ctx) {
   const std::int64_t block = ctx.node().integer("block");
   if (block < 1 || block > (std::int64_t{1} << 20)) ctx.fail("block is " + std::to_string(block) + ", but must be at least 1");
-  if (ctx.shape(0).ranked && ctx.shape(0).rank() != 4)
-    ctx.fail("the operand has shape " + describe(ctx.shape(0)) + ", but must have rank 4");
-  return block;
-}
-
-Dim divided(const InferContext& ctx, const Dim& dim, std::int64_t divisor) {
-  if (dim.is_constant() && dim.value() % divisor != 0) {
-    ctx.fail("a dimension of " + std::to_string(dim.value()) + " is no multiple of " + std::to_string(divisor));
-  }
+  expect_rank(ctx, 0, 4);
   const Dim quotient = floor_div(dim, Dim(divisor));
   return (quotient * Dim(divisor)).same(dim) ? quotient : Dim::unknown();
 }

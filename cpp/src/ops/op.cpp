@@ -23,7 +23,11 @@ InferContext::InferContext(const Node& node, std::span<const Facts* const> input
 std::optional<std::vector<Dim>> InferContext::elements(std::size_t input) const {
   if (!has(input)) return std::nullopt;
   const Facts& known = facts(input);
-  if (known.elements) return known.elements;
+  if (known.elements) {
+    // Rules may rely on as many elements as the shape has, so both must be known.
+    const Dim count = known.shape.is_constant() ? element_count(known.shape) : Dim::unknown();
+    return count.same(Dim(static_cast<std::int64_t>(known.elements->size()))) ? known.elements : std::nullopt;
+  }
   const NumberClass kind = number_class(known.dtype);
   if (!known.data || known.data->data == nullptr || known.data->shape.elements() > kMostElements) return std::nullopt;
   if (kind != NumberClass::integer && kind != NumberClass::unsigned64) return std::nullopt;

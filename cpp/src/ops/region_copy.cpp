@@ -1,11 +1,7 @@
 // Strided copies, and the evaluation of movement ops by them.
 #include "ops/region_copy.h"
 
-#include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <cstring>
-#include <numeric>
 
 #include "ops/access.h"
 
@@ -38,23 +34,12 @@ CopyRun copy_run_for(std::size_t element_size) {
   }
 }
 
-Shape permuted(const Shape& shape, std::span<const std::size_t> order) {
-  Shape result(shape.size(), 0);
-  for (std::size_t i = 0; i < shape.size(); ++i) result[i] = shape[order[i]];
-  return result;
-}
-
 }  // namespace
 
 void copy_region(std::size_t element_size, const Shape& sizes, const void* from, const Shape& from_strides, void* to,
                  const Shape& to_strides) {
-  // Writing in the order of the target's memory merges most axes, however the logical axes lie.
-  std::array<std::size_t, kMaxRank> axes{};
-  const std::span<std::size_t> order(axes.data(), sizes.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return std::abs(to_strides[a]) > std::abs(to_strides[b]); });
-  const Walk<2> walk(permuted(sizes, order), {permuted(from_strides, order), permuted(to_strides, order)});
+  const Walk<2> walk = memory_order_walk<2>(sizes, {from_strides, to_strides});
+  if (walk.empty) return;
   const auto size = static_cast<std::int64_t>(element_size);
   const auto* source = static_cast<const std::byte*>(from);
   auto* target = static_cast<std::byte*>(to);
@@ -95,6 +80,7 @@ void compute_regions(const ComputeContext& ctx, RegionsRule rule) {
     }
     if (!regions) throw Error(ErrorCode::internal, "no regions for a dense operand").at(ctx.node().name, ctx.node().op);
     for (const Region& region : *regions) {
+      if (region.sizes.elements() == 0) continue;
       copy_region(size_of(outputs[i].dtype), region.sizes, address(inputs[region.input], region.src_offset), region.src_strides,
                   address(outputs[i], region.dst_offset), region.dst_strides);
     }

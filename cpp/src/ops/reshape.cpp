@@ -3,10 +3,9 @@
 #include <limits>
 #include <numeric>
 
-#include "ops/access.h"
-#include "ops/broadcast.h"
 #include "ops/families.h"
 #include "ops/region_copy.h"
+#include "ops/rules.h"
 
 namespace jitney {
 
@@ -86,7 +85,7 @@ void cancel(Product& a, Product& b) {
 /// The dim written −1: what is left of x's elements after the other dims took theirs.
 Dim remaining_dim(const InferContext& ctx, Product all, Product others) {
   cancel(all, others);
-  const auto fail = [&] [[noreturn]] () {
+  const auto fail = [&] {
     ctx.fail("shape " + describe(ctx.shape(0)) + " cannot be reshaped so that one dimension takes what the others leave");
   };
   if (!all.known() || !others.known()) return Dim::unknown();
@@ -105,6 +104,8 @@ Dim remaining_dim(const InferContext& ctx, Product all, Product others) {
 }
 
 void infer_reshape(InferContext& ctx) {
+  expect_index(ctx, 1);
+  expect_rank(ctx, 1, 1);
   const SymShape& x = ctx.shape(0);
   const bool allow_zero = ctx.node().integer("allow_zero", 0) != 0;
   const auto target = ctx.elements(1);
@@ -185,6 +186,7 @@ std::vector<bool> marked_axes(const InferContext& ctx, const std::vector<std::in
 }
 
 void infer_squeeze(InferContext& ctx) {
+  if (ctx.has(1)) expect_index(ctx, 1);
   const SymShape& x = ctx.shape(0);
   const auto axes = ctx.integers(1);
   if (!x.ranked || (ctx.has(1) && !axes)) return ctx.set(0, ctx.dtype(0), SymShape::unranked());
@@ -208,6 +210,7 @@ void infer_squeeze(InferContext& ctx) {
 }
 
 void infer_unsqueeze(InferContext& ctx) {
+  expect_index(ctx, 1);
   const SymShape& x = ctx.shape(0);
   const auto axes = ctx.integers(1);
   if (!x.ranked) return ctx.set(0, ctx.dtype(0), SymShape::unranked());
