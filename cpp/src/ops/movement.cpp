@@ -141,6 +141,13 @@ std::int64_t block_of(const InferContext& ctx) {
   const std::int64_t block = ctx.node().integer("block");
   if (block < 1 || block > (std::int64_t{1} << 20)) ctx.fail("block is " + std::to_string(block) + ", but must be at least 1");
   expect_rank(ctx, 0, 4);
+  return block;
+}
+
+Dim divided(const InferContext& ctx, const Dim& dim, std::int64_t divisor) {
+  if (dim.is_constant() && dim.value() % divisor != 0) {
+    ctx.fail("a dimension of " + std::to_string(dim.value()) + " is no multiple of " + std::to_string(divisor));
+  }
   const Dim quotient = floor_div(dim, Dim(divisor));
   return (quotient * Dim(divisor)).same(dim) ? quotient : Dim::unknown();
 }
