@@ -63,7 +63,7 @@ def converted(onnx: Path) -> Path:
     if not target.exists() or target.stat().st_mtime < onnx.stat().st_mtime:
         target.parent.mkdir(parents=True, exist_ok=True)
         report = jitney.convert(onnx, target)
-        print(f"converted {onnx.name}: {report.outcome}", file=sys.stderr)
+        print(f"converted {onnx.name}: {report.verification.outcome}", file=sys.stderr)
     return target
 
 
