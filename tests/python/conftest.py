@@ -1,0 +1,108 @@
+"""Small models that the tests share, and access to the real ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from fetch import cached
+from onnx import TensorProto, helper
+
+import jitney
+
+Build = Callable[..., Path]
+
+
+def make_onnx(
+    nodes: Sequence[onnx.NodeProto],
+    inputs: Sequence[tuple[str, int, Sequence[int | str] | None]],
+    outputs: Sequence[tuple[str, int, Sequence[int | str] | None]],
+    constants: dict[str, np.ndarray] | None = None,
+    metadata: dict[str, str] | None = None,
+) -> onnx.ModelProto:
+    graph = helper.make_graph(
+        list(nodes),
+        "test",
+        [helper.make_tensor_value_info(*info) for info in inputs],
+        [helper.make_tensor_value_info(*info) for info in outputs],
+        [onnx.numpy_helper.from_array(array, name) for name, array in (constants or {}).items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    helper.set_model_props(model, metadata or {})
+    return model
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="session")
+def linear(folder: Path) -> Path:
+    """y [N, 3] = x [N, 4] · w + b, and r = relu(y)."""
+    rng = np.random.default_rng(0)
+    constants = {"w": rng.standard_normal((4, 3), np.float32), "b": rng.standard_normal(3, np.float32)}
+    nodes = [
+        helper.make_node("Gemm", ["x", "w", "b"], ["y"], name="product"),
+        helper.make_node("Relu", ["y"], ["r"], name="rectify"),
+    ]
+    proto = make_onnx(
+        nodes,
+        [("x", TensorProto.FLOAT, ["N", 4])],
+        [("y", TensorProto.FLOAT, ["N", 3]), ("r", TensorProto.FLOAT, ["N", 3])],
+        constants,
+        {"author": "test"},
+    )
+    onnx.save(proto, folder / "linear.onnx")
+    jitney.convert(folder / "linear.onnx", folder / "linear.jny")
+    return folder / "linear.jny"
+
+
+@pytest.fixture(scope="session")
+def conv(folder: Path) -> Path:
+    """A picture network: y = softmax over 5 classes of x [N, 3, H, W]."""
+    rng = np.random.default_rng(1)
+    constants = {
+        "w0": rng.standard_normal((8, 3, 3, 3), np.float32) / 5,
+        "b0": rng.standard_normal(8, np.float32),
+        "w1": rng.standard_normal((8, 5), np.float32),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w0", "b0"], ["c"], pads=[1, 1, 1, 1], strides=[2, 2]),
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("GlobalAveragePool", ["r"], ["p"]),
+        helper.make_node("Flatten", ["p"], ["f"]),
+        helper.make_node("MatMul", ["f", "w1"], ["m"]),
+        helper.make_node("Softmax", ["m"], ["y"]),
+    ]
+    proto = make_onnx(nodes, [("x", TensorProto.FLOAT, ["N", 3, "H", "W"])], [("y", TensorProto.FLOAT, ["N", 5])], constants)
+    onnx.save(proto, folder / "conv.onnx")
+    jitney.convert(folder / "conv.onnx", folder / "conv.jny")
+    return folder / "conv.jny"
+
+
+@pytest.fixture(scope="session")
+def add(folder: Path) -> Path:
+    """total = left + right, both [N]."""
+    proto = make_onnx(
+        [helper.make_node("Add", ["left", "right"], ["total"])],
+        [("left", TensorProto.FLOAT, ["N"]), ("right", TensorProto.FLOAT, ["N"])],
+        [("total", TensorProto.FLOAT, ["N"])],
+    )
+    jitney.convert(proto.SerializeToString(), folder / "add.jny")
+    return folder / "add.jny"
+
+
+def real(name: str) -> Path:
+    """A real model or picture of the catalogue; skips unless it was fetched, which `make test` does."""
+    path = cached(name)
+    if path is None:
+        message = f"{name} is not in the cache; run: python models/fetch.py {name}"
+        if os.environ.get("JITNEY_TEST_ALL"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return path
