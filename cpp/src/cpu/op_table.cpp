@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu/conv_step.h"
+#include "cpu/elementwise_step.h"
 #include "cpu/matmul_step.h"
 #include "cpu/pool_step.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 std::vector<FastOp> join_lists() {
   std::vector<FastOp> all;
-  for (const std::span<const FastOp> list : {conv_steps(), matmul_steps(), pool_steps()}) {
+  for (const std::span<const FastOp> list : {conv_steps(), elementwise_steps(), matmul_steps(), pool_steps()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   std::sort(all.begin(), all.end(), [](const FastOp& a, const FastOp& b) { return a.op < b.op; });
