@@ -111,12 +111,12 @@ TileGrid dwconv_tiles(const DwConvKernel& kernel, const ConvGeometry& geometry, 
   grid.row_step = std::max<std::size_t>(1, grid.rows);
   grid.column_step = std::max<std::size_t>(1, channels);
   grid.column_major = false;
-  if (threads <= 1) return grid;
+  if (threads <= 1 || grid.count() == 0) return grid;
   const std::size_t work = geometry.pixels() * geometry.taps() * channels;
   const std::size_t wanted = std::min(threads * kTilesPerThread, work / kLeastWork + 1);
   grid.row_step = std::max<std::size_t>(1, grid.rows / wanted);
   if (grid.count() < wanted) {
-    const std::size_t cuts = (wanted + grid.row_tiles() - 1) / std::max<std::size_t>(1, grid.row_tiles());
+    const std::size_t cuts = (wanted + grid.row_tiles() - 1) / grid.row_tiles();
     const std::size_t step = std::max(kLeastChannels, (channels + cuts - 1) / cuts);
     grid.column_step = (step + kernel.lanes - 1) / kernel.lanes * kernel.lanes;
   }

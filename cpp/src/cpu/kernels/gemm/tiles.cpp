@@ -35,7 +35,7 @@ TileGrid gemm_tiles(const GemmKernel& kernel, std::size_t m, std::size_t n, std:
   grid.row_step = std::max(kernel.mr, std::min(grid.row_step, round_up(m, kernel.mr)));
   grid.column_step = std::max(kernel.nr, round_up(n, kernel.nr));
   grid.column_major = n > m;
-  if (threads <= 1) return grid;
+  if (threads <= 1 || grid.count() == 0) return grid;
 
   const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const std::size_t worthwhile = static_cast<std::size_t>(std::min(work / kLeastWork, 1e6)) + 1;
