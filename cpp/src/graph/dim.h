@@ -44,7 +44,7 @@ class Dim {
   friend Dim operator+(const Dim& a, const Dim& b);
   friend Dim operator-(const Dim& a, const Dim& b);
   friend Dim operator*(const Dim& a, const Dim& b);
-  /// Exact for constants (floor) and for affine expressions that b divides; unknown otherwise.
+  /// The floor of the quotient: of constants, of an affine a whose coefficients a constant b divides, and of a = k·b; else unknown.
   friend Dim floor_div(const Dim& a, const Dim& b);
 
  private:
@@ -52,6 +52,8 @@ class Dim {
   std::int64_t constant_ = 0;
   std::vector<Term> terms_;  // sorted by symbol, no zero coefficients
 };
+
+Dim floor_div(const Dim& a, const Dim& b);
 
 /// "224", "N", "2*N + 1", "?"
 std::string to_string(const Dim& dim, const std::vector<std::string>& symbols);
