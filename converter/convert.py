@@ -1,0 +1,194 @@
+"""The conversion as a whole: load, lower, simplify, write, verify."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import onnx
+
+from jitney.errors import IoError, Mismatch
+
+from .atomic import write_atomically
+from .dims import Shapes
+from .dynamic_batch import open_batch
+from .infer import infer_shapes
+from .ir import Graph, Model
+from .load import Loaded, Source, load
+from .lower import lower
+from .passes import PassResult, run_passes
+from .report import Report, Verification
+from .sample import Sample, input_specs
+from .verify import Rebuild, Subject, verify_model
+from .write import lay_out
+
+Progress = Callable[[str, float], None]
+
+
+def convert(
+    source: Source,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    shapes: Shapes | None = None,
+    dynamic_batch: bool = False,
+    verify: bool = True,
+    sample: Sample | None = None,
+    seed: int = 0,
+    stop_after: str | None = None,
+    dump: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Converts an ONNX model (a path, bytes or a ModelProto) to a .jny file and returns what was done.
+
+    `output` defaults to the source's path with the suffix .jny; for bytes and protos it must be given. `shapes` fixes input sizes,
+    e.g. {"x": (1, 3, 224, 224)}; `dynamic_batch` opens a batch size that the model fixes. Unless `verify` is off, both models
+    are run on the same inputs, random ones or those of `sample` (a .npz file, a picture, or {name: array}), and compared: if
+    they differ, Mismatch is raised and no file is left. `stop_after` names the last pass to run; `dump` a folder for the graph's
+    text after each pass. `progress` is called with a stage and how much of all work is done.
+    """
+    target = _target(source, output)
+    report = Report(_label(source), os.fspath(target))
+    timer = _Timer(report.seconds, progress)
+
+    with timer.stage("load", 0.0):
+        loaded = load(source)
+        report.onnx_bytes = loaded.size or loaded.proto.ByteSize()
+        report.onnx_nodes = _count_onnx(loaded.proto.graph)
+        report.warnings = loaded.warnings
+    with timer.stage("lower", 0.1):
+        model = lower(loaded, shapes)
+        infer_shapes(model)
+        report.lowered_nodes = _count(model.graph)
+        specs = input_specs(model)
+    with timer.stage("simplify", 0.25):
+        report.passes = _simplify(model, dynamic_batch, stop_after, dump, timer.within(0.25, 0.6))
+        report.nodes = _count(model.graph)
+        model.metadata = _metadata(loaded)
+        layout = lay_out(model)
+    if verify:
+        with timer.stage("verify", 0.6):
+            subject = Subject(b"".join(layout.pieces()), loaded.proto, loaded.folder, specs, _rebuilder(loaded, shapes, dynamic_batch))
+            report.verification = verify_model(subject, sample=sample, seed=seed)
+        if not report.verification.ok:
+            raise Mismatch(
+                f"the converted model does not do what the ONNX model does; no file was written\n{report.verification}",
+                hint="this is a fault in the converter: please report it. --no-verify writes the file all the same",
+            )
+    else:
+        report.verification = Verification("skipped", "not asked for")
+    with timer.stage("write", 0.95):
+        try:
+            report.bytes = write_atomically(target, layout.pieces())
+        except OSError as error:
+            raise IoError(f"'{target}' cannot be written: {error.strerror or error}", hint="check the folder and the free space") from error
+    timer.done()
+    return report
+
+
+def verify(
+    converted: str | os.PathLike[str] | bytes,
+    source: Source,
+    *,
+    shapes: Shapes | None = None,
+    sample: Sample | None = None,
+    seed: int = 0,
+) -> Verification:
+    """Compares a .jny file with the ONNX model that it was made from, on random inputs or on those of a sample."""
+    loaded = load(source)
+    model = lower(loaded, shapes)
+    infer_shapes(model)
+    try:
+        data = bytes(converted) if isinstance(converted, (bytes, bytearray, memoryview)) else Path(converted).read_bytes()
+    except OSError as error:
+        raise IoError(f"'{converted}' cannot be read: {error.strerror or error}") from error
+    subject = Subject(data, loaded.proto, loaded.folder, input_specs(model), _rebuilder(loaded, shapes, False))
+    return verify_model(subject, sample=sample, seed=seed)
+
+
+def _simplify(
+    model: Model, dynamic_batch: bool, stop_after: str | None, dump: str | os.PathLike[str] | None, progress: Progress | None
+) -> list[PassResult]:
+    if dynamic_batch:
+        open_batch(model)
+    results = run_passes(model, stop_after=stop_after, dump=dump, progress=progress)
+    infer_shapes(model)
+    return results
+
+
+def _rebuilder(loaded: Loaded, shapes: Shapes | None, dynamic_batch: bool) -> Rebuild:
+    """Converts a variant of the model that has other outputs."""
+
+    def rebuild(proto: onnx.ModelProto) -> bytes:
+        model = lower(replace(loaded, proto=proto, warnings=[]), shapes)
+        infer_shapes(model)
+        _simplify(model, dynamic_batch, None, None, None)
+        return b"".join(lay_out(model).pieces())
+
+    return rebuild
+
+
+def _target(source: Source, output: str | os.PathLike[str] | None) -> Path:
+    if output is not None:
+        return Path(output)
+    if isinstance(source, (str, os.PathLike)):
+        return Path(source).with_suffix(".jny")
+    raise IoError("no output path was given", hint="a model given as bytes needs one: convert(data, 'model.jny')")
+
+
+def _label(source: Source) -> str:
+    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else "model"
+
+
+def _count(graph: Graph) -> int:
+    return sum(1 + sum(_count(inner) for _, inner in node.subgraphs()) for node in graph.nodes)
+
+
+def _count_onnx(graph: onnx.GraphProto) -> int:
+    inner = sum(_count_onnx(attribute.g) for node in graph.node for attribute in node.attribute if attribute.HasField("g"))
+    return len(graph.node) + inner
+
+
+def _metadata(loaded: Loaded) -> dict[str, str]:
+    from jitney import _core
+
+    proto = loaded.proto
+    metadata = {
+        "jitney.version": _core.version(),
+        "onnx.producer_name": proto.producer_name,
+        "onnx.producer_version": proto.producer_version,
+        "onnx.domain": proto.domain,
+        "onnx.model_version": str(proto.model_version),
+        "onnx.description": proto.doc_string,
+        "onnx.graph_name": proto.graph.name,
+        "onnx.opset": ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in sorted(loaded.opsets.items())),
+        "onnx.sha256": loaded.sha256,
+    }
+    return metadata | {f"onnx.meta.{entry.key}": entry.value for entry in proto.metadata_props}
+
+
+class _Timer:
+    """Notes how long stages take and tells how far the work is."""
+
+    def __init__(self, seconds: dict[str, float], progress: Progress | None) -> None:
+        self._seconds = seconds
+        self._progress = progress or (lambda stage, fraction: None)
+
+    @contextmanager
+    def stage(self, name: str, fraction: float) -> Iterator[None]:
+        self._progress(name, fraction)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[name] = round(time.perf_counter() - start, 4)
+
+    def within(self, start: float, end: float) -> Progress:
+        """Progress of a part of the work."""
+        return lambda name, fraction: self._progress(name, start + fraction * (end - start))
+
+    def done(self) -> None:
+        self._progress("done", 1.0)

@@ -1,0 +1,153 @@
+"""Runs the ONNX model and the converted one on the same inputs and compares what they say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import onnx
+
+from jitney.errors import Error
+
+from .compare import check_output, with_noise
+from .reference import BudgetExceeded, Reference
+from .report import OutputCheck, Verification
+from .sample import Array, Feeds, InputSpec, Sample, draw, load_sample, random_feeds
+from .selection import chosen_by, with_outputs
+
+BUDGET_SECONDS: Final = 60.0
+_STACKED_RUNS: Final = 3
+_RANDOM_OPS: Final = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
+
+Rebuild = Callable[[onnx.ModelProto], bytes]
+
+
+class _NotVerifiable(Exception):
+    """Nothing can be said; the text is the reason."""
+
+
+class _Failed(Exception):
+    """The converted model fails where the reference runs."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is compared: a file's bytes, the ONNX model that they came from, and how to convert variants of it."""
+
+    data: bytes
+    proto: onnx.ModelProto
+    folder: Path | None
+    specs: Sequence[InputSpec]
+    rebuild: Rebuild
+
+
+def verify_model(subject: Subject, *, sample: Sample | None = None, seed: int = 0, budget: float = BUDGET_SECONDS) -> Verification:
+    """The outcome for random inputs, or for those of the sample."""
+    start = time.monotonic()
+    feeds = [load_sample(sample, subject.specs)] if sample is not None else random_feeds(subject.specs, seed)
+    name = ""
+
+    def outcome(word: str, reason: str = "", checks: Sequence[OutputCheck] = ()) -> Verification:
+        return Verification(word, reason, name, tuple(checks), round(time.monotonic() - start, 3))  # type: ignore[arg-type]
+
+    try:
+        reference = _reference(subject.proto, subject.folder, start + budget)
+        name = reference.name
+        fed, expected = _first_that_runs(reference, feeds)
+        checks = _compare(subject, reference, fed, expected, seed)
+        if any(not check.ok for check in checks):
+            checks = _look_behind_choices(subject, checks, fed, start + budget, seed)
+    except _NotVerifiable as error:
+        return outcome("not verifiable", str(error))
+    except BudgetExceeded:
+        return outcome("not verifiable", f"the reference needs more than the {budget:.0f} s that it is given; ONNX Runtime, if installed, is faster")
+    except _Failed as error:
+        return outcome("mismatch", str(error))
+    return outcome("verified" if all(check.ok for check in checks) else "mismatch", "", checks)
+
+
+def _reference(proto: onnx.ModelProto, folder: Path | None, deadline: float) -> Reference:
+    random = next((node.op_type for node in proto.graph.node if node.op_type in _RANDOM_OPS), None)
+    if random is not None:
+        raise _NotVerifiable(f"the model draws random numbers ({random})")
+    try:
+        return Reference(proto, folder, deadline)
+    except Exception as error:  # noqa: BLE001  (the evaluator raises whatever its parts raise)
+        raise _NotVerifiable(f"no reference can load the model: {_first_line(error)}") from error
+
+
+def _first_that_runs(reference: Reference, candidates: Iterable[Feeds]) -> tuple[Feeds, dict[str, Array]]:
+    """The first inputs that the reference accepts: which sizes suit a model is not written in it."""
+    failure = "there are no inputs to try"
+    for feeds in candidates:
+        try:
+            return feeds, reference.run(feeds)
+        except BudgetExceeded:
+            raise
+        except Exception as error:  # noqa: BLE001
+            shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in feeds.items())
+            failure = f"{_first_line(error)} (with {shapes})"
+    raise _NotVerifiable(f"{reference.name} cannot run the model: {failure}")
+
+
+def _compare(subject: Subject, reference: Reference, feeds: Feeds, expected: dict[str, Array], seed: int) -> list[OutputCheck]:
+    from jitney import Session
+
+    try:
+        with Session(subject.data) as session:
+            opened = _opened_inputs(session, subject.specs)
+            noisy = reference.run(with_noise(feeds, seed + 1))
+            if opened:
+                # Rows that the reference computes one by one must come out of one run.
+                others = [_redrawn(feeds, subject.specs, opened, seed + number) for number in range(1, _STACKED_RUNS)]
+                expected = _stacked([expected, *(reference.run(other) for other in others)], expected)
+                noisy = _stacked([noisy, *(reference.run(with_noise(other, seed + 1)) for other in others)], expected)
+                feeds = _stacked([feeds, *others], opened)
+            actual = session.run(feeds)
+    except Error as error:
+        raise _Failed(f"the converted model fails where the reference runs: {error}") from error
+    return [check_output(name, np.asarray(expected[name]), actual[name], np.asarray(noisy[name])) for name in expected]
+
+
+def _opened_inputs(session: object, specs: Sequence[InputSpec]) -> set[str]:
+    """Inputs whose leading size the ONNX model fixes and the file leaves open."""
+    infos = {info.name: info for info in session.inputs}  # type: ignore[attr-defined]
+    return {
+        spec.name
+        for spec in specs
+        if spec.shape and isinstance(spec.shape[0], int) and infos[spec.name].shape and isinstance(infos[spec.name].shape[0], str)
+    }
+
+
+def _redrawn(feeds: Feeds, specs: Sequence[InputSpec], names: set[str], seed: int) -> Feeds:
+    random = np.random.default_rng(seed)
+    return {spec.name: draw(spec, feeds[spec.name].shape, random) if spec.name in names else feeds[spec.name] for spec in specs}
+
+
+def _stacked(parts: Sequence[dict[str, Array]], names: Iterable[str]) -> dict[str, Array]:
+    return {key: np.concatenate([part[key] for part in parts]) if key in names else array for key, array in parts[0].items()}
+
+
+def _look_behind_choices(subject: Subject, checks: list[OutputCheck], feeds: Feeds, deadline: float, seed: int) -> list[OutputCheck]:
+    """Integer outputs that differ may do so for ties alone: then the values that they were chosen by agree."""
+    result: list[OutputCheck] = []
+    for check in checks:
+        behind = chosen_by(subject.proto.graph, check.name) if not check.ok and check.tolerance == 0 and np.isfinite(check.error) else []
+        if behind:
+            variant = with_outputs(subject.proto, behind)
+            changed = replace(subject, data=subject.rebuild(variant), proto=variant)
+            reference = _reference(variant, subject.folder, deadline)
+            inner = _compare(changed, reference, feeds, reference.run(feeds), seed)
+            if all(item.ok for item in inner):
+                check = replace(check, error=0.0, place=f"compared at {', '.join(behind)}, which it is chosen by")
+        result.append(check)
+    return result
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:300] if lines else type(error).__name__
