@@ -1,14 +1,16 @@
-// Elementwise ops of two operands that broadcast. Floats are computed in double and rounded once. Integers wrap; dividing an
-// integer by zero gives 0, and so does its remainder, so that no input can stop a program.
+// Elementwise ops of two operands that broadcast. Floats are computed in double and rounded once; integers wrap, and the
+// remainder of a division by zero is 0, as the quotient is.
 #include <cmath>
-#include <limits>
 
+#include "ops/arithmetic.h"
 #include "ops/families.h"
 #include "ops/rules.h"
 
 namespace jitney {
 
 namespace {
+
+using namespace arithmetic;
 
 /// y = fn(a, b), both loaded as In; the type that fn returns is stored.
 template <typename In, typename Fn>
@@ -27,71 +29,6 @@ void map(const ComputeContext& ctx, const Fn& fn) {
     store_run(y.dtype, address(y, at[2]), walk.run_strides[2], count, to.data());
   });
 }
-
-/// Integers do what the same op does on uint64, where nothing overflows.
-template <typename Fn>
-std::int64_t wrapped(std::int64_t a, std::int64_t b, const Fn& fn) {
-  return static_cast<std::int64_t>(fn(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
-}
-
-struct Add {
-  template <typename T>
-  static T of(T a, T b) {
-    if constexpr (std::is_same_v<T, std::int64_t>) return wrapped(a, b, of<std::uint64_t>);
-    return a + b;
-  }
-  static Dim rule(const Dim& a, const Dim& b) { return a + b; }
-};
-
-struct Sub {
-  template <typename T>
-  static T of(T a, T b) {
-    if constexpr (std::is_same_v<T, std::int64_t>) return wrapped(a, b, of<std::uint64_t>);
-    return a - b;
-  }
-  static Dim rule(const Dim& a, const Dim& b) { return a - b; }
-};
-
-struct Mul {
-  template <typename T>
-  static T of(T a, T b) {
-    if constexpr (std::is_same_v<T, std::int64_t>) return wrapped(a, b, of<std::uint64_t>);
-    return a * b;
-  }
-  static Dim rule(const Dim& a, const Dim& b) { return a * b; }
-};
-
-struct Div {
-  static double of(double a, double b) { return a / b; }
-  static std::uint64_t of(std::uint64_t a, std::uint64_t b) { return b == 0 ? 0 : a / b; }
-  static std::int64_t of(std::int64_t a, std::int64_t b) {
-    if (b == -1) return Sub::of(std::int64_t{0}, a);  // the one quotient that can overflow
-    return b == 0 ? 0 : a / b;
-  }
-  static Dim rule(const Dim& a, const Dim& b) {
-    if (a.is_constant() && b.is_constant()) return b.value() == 0 ? Dim(0) : Dim(of(a.value(), b.value()));
-    const Dim quotient = floor_div(a, b);
-    // Rounding down is rounding toward zero only where the quotient is exact or not negative.
-    const bool exact = (quotient * b).same(a);
-    return exact || (lower_bound(a).value_or(-1) >= 0 && lower_bound(b).value_or(-1) > 0) ? quotient : Dim::unknown();
-  }
-};
-
-template <bool maximum>
-struct Extremum {
-  static double of(double a, double b) {
-    if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
-    return (a < b) == maximum ? b : a;
-  }
-  static std::uint64_t of(std::uint64_t a, std::uint64_t b) { return (a < b) == maximum ? b : a; }
-  static std::int64_t of(std::int64_t a, std::int64_t b) { return (a < b) == maximum ? b : a; }
-  static Dim rule(const Dim& a, const Dim& b) {
-    if (a.is_constant() && b.is_constant()) return of(a.value(), b.value());
-    if (lower_bound(a - b).value_or(-1) >= 0) return maximum ? a : b;
-    if (lower_bound(b - a).value_or(-1) >= 0) return maximum ? b : a;
-    return Dim::unknown();
-  }
-};
 
 template <typename Op>
 void compute_arithmetic(const ComputeContext& ctx) {
@@ -312,8 +249,8 @@ constexpr OpDef kOps[] = {
     arithmetic<Sub>("sub"),
     arithmetic<Mul>("mul"),
     arithmetic<Div>("div"),
-    arithmetic<Extremum<true>>("max"),
-    arithmetic<Extremum<false>>("min"),
+    arithmetic<Max>("max"),
+    arithmetic<Min>("min"),
     binary("mod", infer_mod, compute_mod, kMod),
     binary("pow", infer_pow, compute_pow),
     binary("bitwise_and", infer_bits, compute_bits<And>),

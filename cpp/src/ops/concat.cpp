@@ -54,8 +54,7 @@ void infer_concat(InferContext& ctx) {
 std::optional<std::vector<Region>> concat_regions(const Node& node, std::span<const TensorView> inputs,
                                                   std::span<const TensorView> outputs, std::size_t) {
   const TensorView& y = outputs[0];
-  const std::int64_t given = node.integer("axis");
-  const auto axis = static_cast<std::size_t>(given < 0 ? given + static_cast<std::int64_t>(y.shape.size()) : given);
+  const std::size_t axis = axis_of(node, y.shape.size());
   std::vector<Region> regions;
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

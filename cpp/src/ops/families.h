@@ -7,13 +7,12 @@
 
 namespace jitney {
 
-std::span<const OpDef> arg_reduce_ops();
+std::span<const OpDef> along_axis_ops();
 std::span<const OpDef> binary_ops();
 std::span<const OpDef> concat_ops();
 std::span<const OpDef> control_ops();
 std::span<const OpDef> conv_ops();
 std::span<const OpDef> conv_transpose_ops();
-std::span<const OpDef> cumsum_ops();
 std::span<const OpDef> elementwise_ops();
 std::span<const OpDef> gather_ops();
 std::span<const OpDef> matmul_ops();
@@ -29,7 +28,6 @@ std::span<const OpDef> scatter_ops();
 std::span<const OpDef> shape_ops();
 std::span<const OpDef> slice_ops();
 std::span<const OpDef> softmax_ops();
-std::span<const OpDef> top_k_ops();
 std::span<const OpDef> unary_ops();
 
 }  // namespace jitney

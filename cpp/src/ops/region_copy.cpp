@@ -3,8 +3,6 @@
 
 #include <cstring>
 
-#include "ops/access.h"
-
 namespace jitney {
 
 namespace {
@@ -36,23 +34,28 @@ CopyRun copy_run_for(std::size_t element_size) {
 
 }  // namespace
 
-void copy_region(std::size_t element_size, const Shape& sizes, const void* from, const Shape& from_strides, void* to,
-                 const Shape& to_strides) {
-  const Walk<2> walk = memory_order_walk<2>(sizes, {from_strides, to_strides});
-  if (walk.empty) return;
-  const auto size = static_cast<std::int64_t>(element_size);
+RegionCopy::RegionCopy(std::size_t element_size, const Shape& sizes, const Shape& from_strides, const Shape& to_strides)
+    : element_size_(element_size), walk_(memory_order_walk<2>(sizes, {from_strides, to_strides})) {}
+
+void RegionCopy::operator()(const void* from, void* to) const {
+  const auto size = static_cast<std::int64_t>(element_size_);
   const auto* source = static_cast<const std::byte*>(from);
   auto* target = static_cast<std::byte*>(to);
-  if (walk.run_strides[0] == 1 && walk.run_strides[1] == 1) {
-    const auto bytes = static_cast<std::size_t>(walk.run) * element_size;
-    walk.for_each_run(
+  if (walk_.run == 1 || (walk_.run_strides[0] == 1 && walk_.run_strides[1] == 1)) {
+    const auto bytes = static_cast<std::size_t>(walk_.run) * element_size_;
+    walk_.for_each_run(
         [&](const std::array<std::int64_t, 2>& at) { std::memcpy(target + at[1] * size, source + at[0] * size, bytes); });
     return;
   }
-  const CopyRun copy = copy_run_for(element_size);
-  walk.for_each_run([&](const std::array<std::int64_t, 2>& at) {
-    copy(source + at[0] * size, walk.run_strides[0], target + at[1] * size, walk.run_strides[1], walk.run);
+  const CopyRun copy = copy_run_for(element_size_);
+  walk_.for_each_run([&](const std::array<std::int64_t, 2>& at) {
+    copy(source + at[0] * size, walk_.run_strides[0], target + at[1] * size, walk_.run_strides[1], walk_.run);
   });
+}
+
+void copy_region(std::size_t element_size, const Shape& sizes, const void* from, const Shape& from_strides, void* to,
+                 const Shape& to_strides) {
+  RegionCopy(element_size, sizes, from_strides, to_strides)(from, to);
 }
 
 void copy_tensor(const TensorView& from, const TensorView& to) {

@@ -3,12 +3,24 @@
 
 #include <optional>
 
+#include "ops/access.h"
 #include "ops/op.h"
 
 namespace jitney {
 
-/// For every index below `sizes`: to[i·to_strides] = from[i·from_strides], elements of `element_size` bytes. The memory of the two
-/// must not overlap.
+/// For every index below `sizes`: to[i·to_strides] = from[i·from_strides], elements of `element_size` bytes. The memory of the
+/// two must not overlap. Made once, it copies many regions of the same sizes and strides.
+class RegionCopy {
+ public:
+  RegionCopy(std::size_t element_size, const Shape& sizes, const Shape& from_strides, const Shape& to_strides);
+  void operator()(const void* from, void* to) const;
+
+ private:
+  std::size_t element_size_;
+  Walk<2> walk_;
+};
+
+/// The same for one region.
 void copy_region(std::size_t element_size, const Shape& sizes, const void* from, const Shape& from_strides, void* to,
                  const Shape& to_strides);
 

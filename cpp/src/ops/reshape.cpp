@@ -174,17 +174,6 @@ void infer_flatten(InferContext& ctx) {
   set_reshaped(ctx, {dims[0], dims[1]});
 }
 
-/// Marks the axes named by operand 1; fails if one is named twice.
-std::vector<bool> marked_axes(const InferContext& ctx, const std::vector<std::int64_t>& axes, std::size_t rank) {
-  std::vector<bool> marked(rank, false);
-  for (const std::int64_t given : axes) {
-    const std::size_t axis = ctx.axis(given, rank);
-    if (marked[axis]) ctx.fail("axis " + std::to_string(given) + " is named twice");
-    marked[axis] = true;
-  }
-  return marked;
-}
-
 void infer_squeeze(InferContext& ctx) {
   if (ctx.has(1)) expect_index(ctx, 1);
   const SymShape& x = ctx.shape(0);

@@ -50,6 +50,18 @@ inline void expect_one_element(const InferContext& ctx, std::size_t input) {
   ctx.fail("operand " + std::to_string(input) + " has shape " + describe(ctx.shape(input)) + ", but must have one element");
 }
 
+/// A mark for each of `rank` axes that `axes` names; fails if one is named twice or is not there.
+std::vector<bool> marked_axes(const InferContext& ctx, const std::vector<std::int64_t>& axes, std::size_t rank);
+
+/// An index counted from the front. Throws Error(invalid_input) naming it and the size if it lies outside [-size, size).
+std::int64_t checked_index(const ComputeContext& ctx, std::int64_t index, std::int64_t size);
+
+/// A node's axis attribute, counted from the front; the rule has checked it.
+inline std::size_t axis_of(const Node& node, std::size_t rank) {
+  const std::int64_t axis = node.integer("axis");
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
 /// An element of a dtype: unknown if a constant does not fit, since what then happens is not arithmetic on sizes.
 inline Dim within(DType dtype, const Dim& element) {
   if (!element.is_constant() || (element.value() >= lowest_of(dtype) && element.value() <= highest_of(dtype))) return element;

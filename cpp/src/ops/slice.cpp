@@ -204,8 +204,7 @@ void infer_split(InferContext& ctx) {
 Regions split_regions(const Node& node, std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                       std::size_t output) {
   const TensorView& x = inputs[0];
-  const std::int64_t given = node.integer("axis");
-  const auto axis = static_cast<std::size_t>(given < 0 ? given + static_cast<std::int64_t>(x.shape.size()) : given);
+  const std::size_t axis = axis_of(node, x.shape.size());
   std::int64_t begin = 0;
   if (inputs.size() > 1 && inputs[1].dtype != DType::undefined) {
     const std::vector<std::int64_t> sizes = read_integers(inputs[1]);
