@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "ops/op.h"
 #include "plan/layout.h"
 
 namespace jitney {
@@ -26,14 +25,6 @@ std::pair<std::uintptr_t, std::uintptr_t> extent(const TensorView& view) {
 }  // namespace
 
 bool is_dense(const TensorView& view) { return same_strides(view.shape, view.strides, dense_strides(view.shape)); }
-
-void copy_tensor(const TensorView& from, const TensorView& to) {
-  static const OpDef* const identity = find_op("identity");
-  static const Node node{"identity", "", {}, {}, {}};
-  TensorView output = to;
-  const ComputeContext::Allocate none;
-  identity->compute(ComputeContext(node, {&from, 1}, {&output, 1}, none));
-}
 
 bool share_memory(const TensorView& a, const TensorView& b) {
   const auto [a_begin, a_end] = extent(a);

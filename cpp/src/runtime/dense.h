@@ -7,8 +7,6 @@ namespace jitney {
 
 /// Whether a view is dense row-major (strides of axes of size 1 do not matter).
 bool is_dense(const TensorView& view);
-/// Copies elements between views of the same dtype and shape, whatever their strides.
-void copy_tensor(const TensorView& from, const TensorView& to);
 /// Whether the address ranges of two views overlap (they may still share no element).
 bool share_memory(const TensorView& a, const TensorView& b);
 

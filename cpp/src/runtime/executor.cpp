@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "ops/region_copy.h"
 #include "plan/key_inputs.h"
-#include "runtime/dense.h"
 
 namespace jitney {
 namespace {

@@ -7,6 +7,7 @@
 #include "cpu/cpu_backend.h"
 #include "cpu/reference_backend.h"
 #include "jitney/error.h"
+#include "ops/region_copy.h"
 #include "runtime/context.h"
 #include "runtime/dense.h"
 #include "runtime/executor.h"
