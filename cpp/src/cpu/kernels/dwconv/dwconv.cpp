@@ -133,7 +133,7 @@ void dwconv_tile(const DwConvKernel& kernel, const DwConvArgs& args, std::size_t
   run.w_row_stride = g.kernel[2] * lanes;
   run.w_depth_stride = g.kernel[1] * run.w_row_stride;
   run.w_vector_stride = g.kernel[0] * run.w_depth_stride;
-  run.tap_stride = {g.dilation[0] * g.input_stride[0], g.dilation[1] * g.input_stride[1], g.dilation[2] * g.input_stride[2]};
+  for (std::size_t axis = 0; axis < 3; ++axis) run.tap_stride[axis] = g.dilation[axis] * g.input_stride[axis];
   run.pixel_step = g.stride[2] * g.input_stride[2];
   run.channels = c1 - c0;
   run.y_stride = args.output_stride;
@@ -147,7 +147,9 @@ void dwconv_tile(const DwConvKernel& kernel, const DwConvArgs& args, std::size_t
       const TapRange width = taps_inside(g, 2, position);
       const std::ptrdiff_t pixels = same_taps(g, width, position);
       const std::ptrdiff_t pixel = row * g.output[2] + position;
-      run.taps = {depth.count, height.count, width.count};
+      run.taps[0] = depth.count;
+      run.taps[1] = height.count;
+      run.taps[2] = width.count;
       run.x = args.input + channel + image * g.input_batch_stride + depth.input * g.input_stride[0] +
               height.input * g.input_stride[1] + width.input * g.input_stride[2];
       run.w = weights + depth.first * run.w_depth_stride + height.first * run.w_row_stride + width.first * lanes;

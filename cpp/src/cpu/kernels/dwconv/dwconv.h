@@ -14,10 +14,11 @@ namespace jitney::kernels {
 /// A run of output pixels along the width whose taps all lie inside the image, over a range of channels.
 struct DwRun {
   const float* x = nullptr;  // first tap of the first pixel
-  Spatial taps{1, 1, 1};
-  Spatial tap_stride{0, 0, 0};    // between taps in the input
-  std::ptrdiff_t pixel_step = 0;  // between the first taps of neighbouring outputs
-  const float* w = nullptr;       // first tap's weights for the first vector of channels; taps along the width are `lanes` apart
+  // Plain arrays: std::array's functions, built with AVX2, would be shared with files that must do without.
+  std::ptrdiff_t taps[3] = {1, 1, 1};
+  std::ptrdiff_t tap_stride[3] = {0, 0, 0};  // between taps in the input
+  std::ptrdiff_t pixel_step = 0;             // between the first taps of neighbouring outputs
+  const float* w = nullptr;  // first tap's weights for the first vector of channels; taps along the width are `lanes` apart
   std::ptrdiff_t w_depth_stride = 0;
   std::ptrdiff_t w_row_stride = 0;
   std::ptrdiff_t w_vector_stride = 0;  // between vectors of channels
