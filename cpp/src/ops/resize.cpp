@@ -203,7 +203,7 @@ void compute_resize(const ComputeContext& ctx) {
 }
 
 constexpr std::array<OpDef, 1> kOps = {{{"resize",
-                                         {2, 4},
+                                         {1, 4},
                                          {1, 1},
                                          kAttributes,
                                          infer_resize,
