@@ -44,6 +44,10 @@ Dim clamped_bound(Dim bound, const Dim& size, const Dim& low, const Dim& high) {
   } else if (!bound.is_constant() && *lower_bound(bound) < 0) {
     return Dim::unknown();  // its sign is open
   }
+  // Bounds at the ends of int64 are common, so constants are not compared by their differences.
+  if (bound.is_constant() && low.is_constant() && high.is_constant()) {
+    return Dim(std::clamp(bound.value(), low.value(), high.value()));
+  }
   return bound.same(high) ? high : larger(smaller(bound, high), low);
 }
 
