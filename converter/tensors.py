@@ -71,6 +71,9 @@ def _from_bytes(tensor: onnx.TensorProto, data: bytes | memoryview, label: str) 
     expected = math.prod(tensor.dims) * dtype.itemsize
     if len(data) != expected:
         raise InvalidModel(f"{label} of shape {list(tensor.dims)} needs {expected} bytes of data but has {len(data)}")
+    if tensor.data_type == TensorProto.BOOL:
+        # Any byte but 0 is true; in memory it must be 1.
+        return (np.frombuffer(data, np.uint8) != 0).reshape(tuple(tensor.dims))
     array = np.frombuffer(data, np.uint8).view(dtype.newbyteorder("<") if dtype.itemsize > 1 and dtype.kind in "iufc" else dtype)
     return array.reshape(tuple(tensor.dims))
 

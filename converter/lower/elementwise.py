@@ -151,7 +151,5 @@ def dropout(node: OnnxNode) -> list[Value | None]:
     if not node.wants(1):
         return [x]
     # Before opset 10 the mask had the type of x.
-    mask_type = TensorProto.BOOL if node.since >= 10 else node.dtype(x)
-    ones = np.ones(1, bool) if node.since >= 10 else node.constant([1], mask_type).constant
-    assert ones is not None
-    return [x, node.emit("constant_of_shape", [node.emit("shape", [x], start=0)], value=ones)]
+    one = node.constant([1], int(TensorProto.BOOL) if node.since >= 10 else node.dtype(x))
+    return [x, node.emit("constant_of_shape", [node.emit("shape", [x], start=0), one])]

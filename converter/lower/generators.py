@@ -47,10 +47,13 @@ def size(node: OnnxNode) -> Value:
 
 @lowers("ConstantOfShape")
 def constant_of_shape(node: OnnxNode) -> Value:
-    value = node.tensor("value") if node.has("value") else np.zeros(1, np.float32)
+    value: Array = np.zeros(1, np.float32)
+    dtype = int(TensorProto.FLOAT)
+    if node.has("value"):
+        value, dtype = node.tensor("value"), int(node.attributes["value"].t.data_type)
     if value.size != 1:
         raise node.invalid(f"value has {value.size} elements; one is wanted")
-    return node.emit("constant_of_shape", [node.operand(0)], value=value.reshape(1))
+    return node.emit("constant_of_shape", [node.operand(0), node.constant(value.reshape(1), dtype)])
 
 
 @lowers("Range")

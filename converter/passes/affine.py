@@ -1,4 +1,4 @@
-"""Multiplications by and additions of per-channel constants, and how weights and bias take them in. For the passes that fold them."""
+"""Multiplications by and additions of per-channel constants, and how weights and bias take them in."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def affine_of(node: Node, x: Value, channels: Channels) -> Affine | None:
 
 
 def rounded(rewriter: Rewriter, like: Value, numbers: Doubles) -> Value | None:
-    """A new constant with the name stem and type of `like`, which may have other readers; None if its type cannot hold a number."""
+    """A new constant named and typed like one that others may read as well; None if its type cannot hold a number."""
     with np.errstate(over="ignore"):
         array = numbers.astype(numpy_dtype(like.dtype))
     if not np.array_equal(np.isfinite(array.astype(np.float64)), np.isfinite(numbers)):

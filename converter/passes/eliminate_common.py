@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Hashable
 
 import numpy as np
+
 from jitney import _core
 
 from ..ir import Attribute, Graph, Node, Value
@@ -34,7 +35,7 @@ def _content(value: Value) -> Hashable:
     if array.dtype == np.object_:
         return value.dtype, array.shape, tuple(array.reshape(-1))
     dense = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return value.dtype, array.shape, id(value.quantisation), hashlib.blake2b(dense, digest_size=32).digest()
+    return value.dtype, array.shape, id(value.quantisation), hashlib.blake2b(dense.data, digest_size=32).digest()
 
 
 def _merge_nodes(rewriter: Rewriter) -> int:

@@ -70,7 +70,9 @@ def integers(value: Value | None) -> list[int] | None:
 
 def is_filled_with(value: Value | None, number: float) -> bool:
     """Whether the value is a constant all of whose elements are this number."""
-    return value is not None and value.constant is not None and value.dtype != TensorProto.STRING and bool(np.all(doubles(value) == number))
+    if value is None or value.constant is None or value.dtype == TensorProto.STRING:
+        return False
+    return bool(np.all(doubles(value) == number))
 
 
 def broadcasts_into(value: Value, other: Value) -> bool:

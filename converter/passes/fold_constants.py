@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
+from onnx import TensorProto
+
 from jitney import _core
 from jitney.errors import Error
-from onnx import TensorProto
 
 from ..infer import infer_shapes
 from ..ir import Graph, Model, Node, Value, known_shape

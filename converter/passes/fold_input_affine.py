@@ -6,7 +6,7 @@ import numpy as np
 
 from ..ir import Node, Value
 from .affine import Affine, affine_of, by_input_channel, fused_bias, rounded
-from .facts import BIAS, PRODUCTS, Doubles, doubles, input_channels, integer, integer_list, is_float, number, text
+from .facts import BIAS, PRODUCTS, Channels, Doubles, doubles, input_channels, integer, integer_list, is_float, number, text
 from .rewriter import Rewriter, on_every_graph
 
 
@@ -23,20 +23,46 @@ fold_input_affine = on_every_graph(_rewrite)
 
 
 def _fold_operand(rewriter: Rewriter, node: Node) -> bool:
-    operand, weights = node.inputs[:2]
-    before = operand.producer if operand is not None else None
-    if operand is None or before is None or rewriter.sole_reader(operand) is not node or weights is None or not is_float(weights):
+    operand, weights, channels = node.inputs[0], node.inputs[1], input_channels(node)
+    if operand is None or weights is None or not weights.is_constant or channels is None or not is_float(weights):
         return False
-    x = next((value for value in before.inputs if value is not None and not value.is_constant), None)
-    if x is None or x.shape is None or operand.shape is None or len(x.shape) != len(operand.shape):
+    found = _affine_behind(rewriter, operand, node, channels)
+    if found is None:
         return False
-    channels = input_channels(node)
-    if channels is None or x.shape[channels.axis] != channels.size:
-        return False
-    affine = affine_of(before, x, channels)
-    if affine is None or not _take_in(rewriter, node, weights, affine):
-        return False
+    before, x, affine = found
+    if not _take_in(rewriter, node, weights, affine):
+        return affine.shift is not None and affine.factor is None and _swap(rewriter, node, before, x, affine.shift, channels)
     rewriter.set_input(node, 0, x)
+    return True
+
+
+def _affine_behind(rewriter: Rewriter, operand: Value, reader: Node, channels: Channels) -> tuple[Node, Value, Affine] | None:
+    """The node that computes `operand` for this reader alone as an affine function of a value of the same shape, and that value."""
+    node = operand.producer
+    if node is None or rewriter.sole_reader(operand) is not reader:
+        return None
+    x = next((value for value in node.inputs if value is not None and not value.is_constant), None)
+    if x is None or x.shape is None or operand.shape is None or len(x.shape) != len(operand.shape):
+        return None
+    if x.shape[channels.axis] != channels.size:
+        return None
+    affine = affine_of(node, x, channels)
+    return None if affine is None else (node, x, affine)
+
+
+def _swap(rewriter: Rewriter, node: Node, add: Node, scaled: Value, shift: Doubles, channels: Channels) -> bool:
+    """Where padding forbids to fold the addition in a·x + b, the factor folds all the same: a·(x + b/a)."""
+    found, weights = _affine_behind(rewriter, scaled, add, channels), node.inputs[1]
+    if found is None or weights is None or found[2].shift is not None or found[2].factor is None or not np.all(found[2].factor):
+        return False
+    x, factor = found[1], found[2].factor
+    shaped = np.broadcast_to(shift / factor, np.broadcast_shapes(shift.shape, factor.shape))
+    like = Value(f"{add.output.name}.shift", add.output.dtype)
+    new_shift = rounded(rewriter, like, np.asarray(shaped.reshape([-1] + [1] * (channels.rank - channels.axis - 1)), np.float64))
+    if new_shift is None or not _take_in(rewriter, node, weights, Affine(factor=factor)):
+        return False
+    add.op = "add"
+    rewriter.set_inputs(add, [x, new_shift])
     return True
 
 

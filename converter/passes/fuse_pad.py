@@ -6,10 +6,11 @@ import math
 from typing import Final
 
 from ..ir import Node, Value
-from .facts import activation, integer, integer_list, integers, is_float, numpy_dtype, rank, scalar, text
+from .facts import PRODUCTS, RESIDUAL, activation, integer, integer_list, integers, is_float, numpy_dtype, rank, scalar, text
 from .rewriter import Rewriter, on_every_graph
 
 _POOLS: Final = {"max_pool", "average_pool"}
+_NEVER_NEGATIVE: Final = {"relu", "sigmoid", "hard_sigmoid"}
 
 
 def _rewrite(rewriter: Rewriter) -> int:
@@ -43,7 +44,7 @@ def _spatial_pads(pad: Node) -> list[int] | None:
     """Constant paddings of the spatial axes, begins before ends; None if others are padded or something is cut off."""
     pads, axes_count = integers(pad.input(1)), rank(pad.output)
     axes = list(range(axes_count or 0)) if pad.input(3) is None else integers(pad.input(3))
-    if text(pad, "mode", "constant") != "constant" or pads is None or axes is None or not axes_count or len(pads) != 2 * len(axes):
+    if text(pad, "mode", "constant") != "constant" or pads is None or axes is None or not axes_count:
         return None
     begins, ends = [0] * axes_count, [0] * axes_count
     for position, axis in enumerate(axes):
@@ -61,7 +62,7 @@ def _is_neutral(node: Node, pad: Node, source: Value) -> bool:
         return False
     if node.op != "max_pool":
         return padding == 0
-    return (is_float(source) and padding == -math.inf) or padding == _lowest(source) or (padding == 0 and _is_never_negative(source))
+    return padding == _lowest(source) or (padding == 0 and _is_never_negative(source))
 
 
 def _lowest(value: Value) -> float:
@@ -79,7 +80,9 @@ def _is_never_negative(value: Value) -> bool:
         low = scalar(node.input(1))
         high = math.inf if node.input(2) is None else scalar(node.input(2))
         return low is not None and low >= 0 and high is not None and high >= 0
-    return node.op in {"relu", "sigmoid", "hard_sigmoid"} or (activation(node) in {"relu", "sigmoid", "hard_sigmoid"} and node.input(3) is None)
+    if node.input(RESIDUAL) is not None and node.op in PRODUCTS:
+        return False
+    return node.op in _NEVER_NEGATIVE or activation(node) in _NEVER_NEGATIVE
 
 
 def _pool_may_pad(node: Node, own: list[int], pads: list[int]) -> bool:

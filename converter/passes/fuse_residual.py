@@ -20,7 +20,7 @@ def _fuse(rewriter: Rewriter, proof: ShapeProof, add: Node) -> int:
     candidates = [
         (value.producer, other)
         for value, other in (add.inputs, add.inputs[::-1])
-        if value is not None and other is not None and value.producer is not None and _may_take(rewriter, proof, add, value, other)
+        if value and other and value.producer and _may_take(rewriter, proof, add, value, other)
     ]
     if not candidates:
         return 0

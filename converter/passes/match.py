@@ -8,17 +8,20 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Final, Protocol
 
-import ml_dtypes
-import numpy as np
 from onnx import TensorProto
 
 from ..ir import Node, Value
-from .facts import FLOATS, numpy_dtype, scalar
+from .facts import FLOATS, scalar
 from .rewriter import Rewriter
 
 _COMMUTATIVE: Final = frozenset({"add", "mul", "max", "min", "equal", "and", "or", "xor"})
-_TOLERANCE_IN_EPS: Final = 8
-"""Constants such as √2 count as equal within this many roundings of their type."""
+_TOLERANCE: Final[dict[int, float]] = {
+    TensorProto.FLOAT: 2.0**-20,
+    TensorProto.DOUBLE: 2.0**-20,
+    TensorProto.FLOAT16: 2.0**-8,
+    TensorProto.BFLOAT16: 2.0**-5,
+}
+"""How far constants such as √2 may be off: 8 roundings of their type (doubles often went through float32)."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class Pattern(Protocol):
 
     def matches(self, value: Value, match: Match, rewriter: Rewriter) -> Iterator[Match]:
         """All ways in which the value fits, each extending `match`."""
+        ...
 
 
 def find(pattern: Pattern, value: Value, rewriter: Rewriter) -> Match | None:
@@ -75,8 +79,7 @@ def close(number: float, wanted: float, dtype: int) -> bool:
     """Whether two numbers are equal up to a few roundings of that type."""
     if dtype not in FLOATS or math.isinf(wanted) or math.isinf(number):
         return number == wanted
-    epsilon = float(ml_dtypes.finfo(numpy_dtype(dtype)).eps) if dtype != TensorProto.DOUBLE else float(np.finfo(np.float32).eps)
-    return abs(number - wanted) <= _TOLERANCE_IN_EPS * epsilon * abs(wanted)
+    return abs(number - wanted) <= _TOLERANCE[dtype] * abs(wanted)
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ class Any:
     name: str
 
     def matches(self, value: Value, match: Match, rewriter: Rewriter) -> Iterator[Match]:
+        """See Pattern."""
         bound = match.bind(self.name, value)
         if bound is not None:
             yield bound
@@ -99,6 +103,7 @@ class Constant:
     one: bool = False
 
     def matches(self, value: Value, match: Match, rewriter: Rewriter) -> Iterator[Match]:
+        """See Pattern."""
         if value.is_constant and (not self.one or scalar(value) is not None):
             bound = match.bind(self.name, value)
             if bound is not None:
@@ -112,6 +117,7 @@ class Number:
     number: float
 
     def matches(self, value: Value, match: Match, rewriter: Rewriter) -> Iterator[Match]:
+        """See Pattern."""
         found = scalar(value)
         if found is not None and close(found, self.number, value.dtype):
             yield match.with_constant(value)
@@ -125,6 +131,7 @@ class Named:
     pattern: Pattern
 
     def matches(self, value: Value, match: Match, rewriter: Rewriter) -> Iterator[Match]:
+        """See Pattern."""
         if self.name in match.values:
             if match.values[self.name] is value:
                 yield match
@@ -146,7 +153,9 @@ class Op:
     def matches(self, value: Value, match: Match, rewriter: Rewriter) -> Iterator[Match]:
         """See Pattern."""
         node = value.producer
-        if node is None or node.op != self._op or node.outputs[0] is not value or (self._where is not None and not self._where(node)):
+        if node is None or node.op != self._op or node.outputs[0] is not value:
+            return
+        if self._where is not None and not self._where(node):
             return
         yield from self._match_operands(node.inputs, 0, match.with_node(node), rewriter)
         if self._op in _COMMUTATIVE and node.inputs[0] is not node.inputs[1]:

@@ -35,25 +35,24 @@ def _is_sixth(node: Node) -> bool:
 
 
 _CLIP_OF_SUM: Final = Op("clip", Op("add", _X, Constant("shift", one=True)), Number(0), Constant("top", one=True))
-_CLIP_OF_PRODUCT: Final = Op(
-    "clip",
-    Op("add", OneOf(Op("mul", _X, Constant("factor", one=True)), Op("div", _X, Constant("divisor", one=True))), Constant("shift", one=True)),
-    Number(0),
-    Number(1),
-)
+_MULTIPLE: Final = OneOf(Op("mul", _X, Constant("factor", one=True)), Op("div", _X, Constant("divisor", one=True)))
+_CLIP_OF_PRODUCT: Final = Op("clip", Op("add", _MULTIPLE, Constant("shift", one=True)), Number(0), Number(1))
 
 
 def _scaled_clip(match: Match) -> dict[str, Attribute] | None:
     """clip(x + shift, 0, top) / top = clip(x / top + shift / top, 0, 1)."""
     top = match.number("top")
-    if top <= 0 or math.isinf(top) or not close(match.number("scale") if "scale" in match.values else 1 / match.number("by"), 1 / top, match["x"].dtype):
+    by = 1 / match.number("scale") if "scale" in match.values and match.number("scale") else match.number("by")
+    if top <= 0 or math.isinf(top) or not close(by, top, match["x"].dtype):
         return None
     return {"alpha": 1 / top, "beta": match.number("shift") / top}
 
 
 def _affine_clip(match: Match) -> dict[str, Attribute] | None:
-    alpha = match.number("factor") if "factor" in match.values else 1 / match.number("divisor")
-    return {"alpha": alpha, "beta": match.number("shift")}
+    if "factor" in match.values:
+        return {"alpha": match.number("factor"), "beta": match.number("shift")}
+    divisor = match.number("divisor")
+    return {"alpha": 1 / divisor, "beta": match.number("shift")} if divisor else None
 
 
 def _scaled(pattern: Pattern) -> Pattern:
@@ -61,17 +60,14 @@ def _scaled(pattern: Pattern) -> Pattern:
 
 
 _ERF: Final = Op("erf", Product(math.sqrt(0.5), _X))
-_CUBE: Final = Op("pow", _X, Number(3))
-_SQUARE: Final = OneOf(Op("pow", _X, Number(2)), Product(1, _X, _X))
+_SQUARE: Final = OneOf(Op("pow", _X, Number(2)), Op("mul", _X, _X))
+_CUBIC: Final = OneOf(Product(0.044715, Op("pow", _X, Number(3))), Product(0.044715, _X, _X, _X), Product(0.044715, _X, _SQUARE))
+_QUADRATIC: Final = OneOf(Product(0.044715, _X, _X), Product(0.044715, _SQUARE))
 _TANH: Final = Op(
     "tanh",
     OneOf(
-        Product(
-            math.sqrt(2 / math.pi), Op("add", _X, OneOf(Product(0.044715, _CUBE), Product(0.044715, _X, _X, _X), Product(0.044715, _X, _SQUARE)))
-        ),
-        Product(
-            math.sqrt(2 / math.pi), _X, Op("add", Number(1), OneOf(Product(0.044715, _X, _X), Product(0.044715, _SQUARE)))
-        ),
+        Product(math.sqrt(2 / math.pi), Op("add", _X, _CUBIC)),
+        Product(math.sqrt(2 / math.pi), _X, Op("add", Number(1), _QUADRATIC)),
     ),
 )
 
@@ -104,9 +100,7 @@ _RULES: Final = (
     _Rule("leaky_relu", Op("max", _X, Op("mul", _X, _ALPHA)), _leaky_slope),
     _Rule("leaky_relu", Op("where", Op("greater", _X, Number(0)), _X, Op("mul", _X, _ALPHA)), _slope),
     _Rule("leaky_relu", Op("prelu", _X, _ALPHA), _slope),
-    _Rule(
-        "prelu", Op("sub", Op("relu", _X), Op("mul", Constant("slope"), Op("relu", Op("neg", _X)))), operands=("x", "slope")
-    ),
+    _Rule("prelu", Op("sub", Op("relu", _X), Op("mul", Constant("slope"), Op("relu", Op("neg", _X)))), operands=("x", "slope")),
 )
 
 

@@ -72,14 +72,11 @@ def _bounds(node: Node) -> tuple[float, float] | None:
 
 def _make_clip(rewriter: Rewriter, node: Node, x: Value, low: float, high: float) -> None:
     """Turns the node into clip(x, low, high), or into relu."""
-    if (low, high) == (0, math.inf):
-        node.op, operands = "relu", [x]
-    else:
-        dtype = numpy_dtype(x.dtype)
-        bounds = [
-            None if math.isinf(bound) else rewriter.constant(f"{node.output.name}.{name}", np.array(bound, dtype), x.dtype)
-            for name, bound in (("min", low), ("max", high))
-        ]
-        node.op, operands = "clip", [x, *bounds]
-    node.attributes = {}
+    operands: list[Value | None] = [x]
+    node.op, node.attributes = "relu", {}
+    if (low, high) != (0, math.inf):
+        node.op = "clip"
+        for name, bound in (("min", low), ("max", high)):
+            array = np.array(bound, numpy_dtype(x.dtype))
+            operands.append(None if math.isinf(bound) else rewriter.constant(f"{node.output.name}.{name}", array, x.dtype))
     rewriter.set_inputs(node, operands)

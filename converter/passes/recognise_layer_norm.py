@@ -12,8 +12,12 @@ from .match import Any, Constant, Match, Named, Number, OneOf, Op, Pattern, find
 from .rewriter import Rewriter, on_every_graph
 
 
+def _is_mean(node: Node) -> bool:
+    return text(node, "kind") == "mean" and integer(node, "keep_dims", 1) == 1
+
+
 def _mean(pattern: Pattern, axes: str) -> Pattern:
-    return Op("reduce", pattern, Constant(axes), where=lambda node: text(node, "kind") == "mean" and integer(node, "keep_dims", 1) == 1)
+    return Op("reduce", pattern, Constant(axes), where=_is_mean)
 
 
 _CENTRED: Final = Named("centred", Op("sub", Any("x"), _mean(Any("x"), "mean_axes")))
@@ -90,7 +94,7 @@ def _full(constant: Value, norm: Node) -> Array | None:
     if len(wanted) != len(shape[integer(norm, "axis", -1) :]) or any(dim != 1 for dim in array.shape[:outer]):
         return None
     array = array.reshape(array.shape[outer:])
-    aligned = wanted[len(wanted) - array.ndim :]
-    if any(dim not in (1, size) for dim, size in zip(array.shape, aligned, strict=True)):
+    sizes: list[int] = list(array.shape)
+    if any(own not in (1, size) for own, size in zip(sizes, wanted[len(wanted) - len(sizes) :], strict=True)):
         return None
     return np.ascontiguousarray(np.broadcast_to(array, wanted))

@@ -50,7 +50,7 @@ class Rewriter:
         counts = self._readers.get(value, {})
         if len(counts) != 1 or self.is_output(value):
             return None
-        (node, count), = counts.items()
+        ((node, count),) = counts.items()
         return node if count == 1 else None
 
     def stays_within(self, value: Value, nodes: Collection[Node]) -> bool:
@@ -75,7 +75,7 @@ class Rewriter:
         self._release(node, old)
 
     def replace(self, old: Value, new: Value) -> None:
-        """Makes everybody who reads `old` read `new`, the graph's outputs included; `old`'s producer is erased if it is not needed."""
+        """Makes everybody who reads `old` read `new`, the graph's outputs included, and erases what is unneeded then."""
         for node in self.readers(old):
             self.set_inputs(node, [new if value is old else value for value in node.inputs])
         self.graph.outputs = [new if value is old else value for value in self.graph.outputs]
@@ -137,7 +137,9 @@ class Rewriter:
 
     def erase(self, node: Node) -> None:
         """Removes a node whose results nobody reads, and then every producer that nobody needs any longer."""
-        assert all(value is None or not self._is_needed(value) for value in node.outputs), f"{node.op} {node.name} is still needed"
+        assert all(value is None or not self._is_needed(value) for value in node.outputs), (
+            f"{node.op} {node.name} is still needed"
+        )
         self._remove(node)
 
     def finish(self) -> None:

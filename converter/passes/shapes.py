@@ -9,15 +9,17 @@ from typing import Final
 from ..ir import Graph, Node, Value, known_shape
 from .facts import integer, integer_list, text
 
-_LIKE_FIRST: Final = frozenset(
-    "neg abs exp log sqrt reciprocal floor ceil round sign erf sigmoid tanh sin cos tan asin acos atan sinh cosh asinh acosh atanh relu "
-    "softplus softsign hard_swish silu mish not bitwise_not is_nan is_inf leaky_relu elu thresholded_relu celu selu hard_sigmoid gelu "
-    "clip cast prelu identity softmax log_softmax layer_norm instance_norm lrn cumsum quantize dequantize".split()
+_LIKE_FIRST: Final = (
+    "neg abs exp log sqrt reciprocal floor ceil round sign erf sigmoid tanh sin cos tan asin acos atan sinh cosh asinh acosh "
+    "atanh relu softplus softsign hard_swish silu mish not bitwise_not is_nan is_inf leaky_relu elu thresholded_relu celu selu "
+    "hard_sigmoid gelu clip cast prelu identity softmax log_softmax layer_norm instance_norm lrn cumsum quantize dequantize"
 )
-_BROADCASTING: Final = frozenset(
+_BROADCASTING: Final = (
     "add sub mul div pow max min mod bitwise_and bitwise_or bitwise_xor bit_shift and or xor "
-    "equal less less_equal greater greater_equal where".split()
+    "equal less less_equal greater greater_equal where"
 )
+_LIKE_FIRST_OPS: Final = frozenset(_LIKE_FIRST.split())
+_BROADCASTING_OPS: Final = frozenset(_BROADCASTING.split())
 _WINDOWS: Final = frozenset({"conv", "max_pool", "average_pool", "lp_pool"})
 
 _Keys = list[int]
@@ -59,11 +61,11 @@ class ShapeProof:
         """Dims of the first result, where the op computes them from its operands' in a way known here."""
         operands = [None if value is None else self._of(value) for value in node.inputs]
         x = operands[0] if operands else None
-        if node.op in _BROADCASTING:
+        if node.op in _BROADCASTING_OPS:
             return self._broadcast(node, operands)
         if x is None:
             return None
-        if node.op in _LIKE_FIRST:
+        if node.op in _LIKE_FIRST_OPS:
             return x
         if node.op in _WINDOWS:
             return self._window(node, x)

@@ -69,4 +69,3 @@ def _constant_shape(source: list[Dim] | None, wanted: list[Dim] | None) -> list[
     if all(copied or not opened for copied, opened in zip(copies, is_open, strict=True)):
         return [0 if opened else dim for dim, opened in zip(fixed, is_open, strict=True)]
     return None
-
