@@ -178,7 +178,7 @@ def test_prepare_and_reports(conv: Path) -> None:
     assert memory.weight_bytes > 0
     smaller = session.plan_report({"x": (1, 3, 16, 16)})
     assert smaller.memory.arena_bytes < memory.arena_bytes
-    assert smaller.steps[0].op == "conv"
+    assert "conv" in [step.op for step in smaller.steps]
     report = session.backend_report
     assert (report.requested, report.backend, report.threads) == ("auto", "cpu", 1)
     assert report.reason

@@ -56,7 +56,7 @@ def _geometry(info: TensorInfo, options: ImageOptions) -> tuple[str, int, int | 
     shape = info.shape
     if shape is None or len(shape) != 4:
         raise InvalidInput(f"input '{info.name}' ({info}) is no picture", hint="give a .npy file")
-    layout = options.layout or _layout(shape, info)
+    layout = _layout(shape, options.layout, info)
     channels, height, width = (shape[1], shape[2], shape[3]) if layout == "nchw" else (shape[3], shape[1], shape[2])
     if isinstance(channels, str):
         channels = 3
@@ -65,11 +65,15 @@ def _geometry(info: TensorInfo, options: ImageOptions) -> tuple[str, int, int | 
     return layout, channels, height if isinstance(height, int) else None, width if isinstance(width, int) else None
 
 
-def _layout(shape: tuple[int | str, ...], info: TensorInfo) -> str:
+def _layout(shape: tuple[int | str, ...], wanted: str | None, info: TensorInfo) -> str:
+    """The layout wanted, unless the shape contradicts it; the one that the shape shows if none is wanted."""
     first, last = shape[1] in (1, 3), shape[3] in (1, 3)
-    if first == last:
+    shown = None if first == last else ("nchw" if first else "nhwc")
+    if wanted is None and shown is None:
         raise InvalidInput(f"the shape of input '{info.name}' ({info}) does not show its layout", hint="add --nchw or --nhwc")
-    return "nchw" if first else "nhwc"
+    if wanted is not None and shown is not None and wanted != shown:
+        raise InvalidInput(f"--{wanted} was given, but input '{info.name}' ({info}) has its channels elsewhere")
+    return wanted or shown or ""
 
 
 def _scaled(pixels: npt.NDArray[Any], info: TensorInfo, options: ImageOptions, channels: int) -> npt.NDArray[Any]:

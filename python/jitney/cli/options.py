@@ -16,6 +16,10 @@ ModelPath = Annotated[Path, typer.Argument(metavar="MODEL.jny", help="The conver
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Threads = Annotated[int, typer.Option("--threads", min=0, help="Threads per run; 0 means one per available core.")]
 Backend = Annotated[str, typer.Option("--backend", metavar="NAME", help="auto, cpu or reference.")]
+OpenShapes = Annotated[
+    list[str] | None,
+    typer.Option("--shape", metavar="NAME=D0,D1,…", help="Fix an input's sizes: x=1,3,224,224. Repeatable.", show_default=False),
+]
 ShapeList = Annotated[
     list[str] | None,
     typer.Option(
@@ -60,6 +64,21 @@ def parse_shapes(arguments: Sequence[str] | None, known: Sequence[TensorInfo]) -
         if name in shapes:
             raise InvalidInput(f"--shape is given twice for input '{name}'")
         shapes[name] = parse_dims(text, argument)
+    return shapes
+
+
+def parse_open_shapes(arguments: list[str] | None) -> dict[str, tuple[int, ...]] | None:
+    """{input: shape}; names may contain "=", so the last one separates. The converter knows which inputs there are."""
+    if not arguments:
+        return None
+    shapes: dict[str, tuple[int, ...]] = {}
+    for argument in arguments:
+        name, equals, dims = argument.rpartition("=")
+        if not equals:
+            raise InvalidInput(f"--shape {argument} does not name an input", hint="write NAME=1,3,224,224")
+        if name in shapes:
+            raise InvalidInput(f"--shape is given twice for input '{name}'")
+        shapes[name] = parse_dims(dims, argument)
     return shapes
 
 
