@@ -10,6 +10,7 @@
 #include "cpu/kernels/elementwise/elementwise.h"
 #include "cpu/parallel.h"
 #include "cpu/storage.h"
+#include "cpu/typed_step.h"
 
 namespace jitney::cpu {
 namespace {
@@ -149,9 +150,7 @@ std::optional<NodeLayout> unary_layout(const NodeRequest& node) {
   return layout;
 }
 
-std::optional<NodeLayout> binary_layout(const NodeRequest& node) {
-  return elementwise_layout(node);
-}
+std::optional<NodeLayout> binary_layout(const NodeRequest& node) { return elementwise_layout(node); }
 
 std::unique_ptr<Step> prepare_unary(const NodeRequest& node, PackCache&, std::size_t) {
   const auto op = unary_op(node);
@@ -161,7 +160,7 @@ std::unique_ptr<Step> prepare_unary(const NodeRequest& node, PackCache&, std::si
 
 std::unique_ptr<Step> prepare_binary(const NodeRequest& node, PackCache&, std::size_t) {
   const auto op = binary_op(node);
-  if (!op) return nullptr;
+  if (!op) return prepare_typed(node);
   return std::make_unique<BinaryStep>(node, *op);
 }
 

@@ -5,16 +5,24 @@
 #include <vector>
 
 #include "cpu/conv_step.h"
+#include "cpu/conv_transpose_step.h"
 #include "cpu/elementwise_step.h"
 #include "cpu/matmul_step.h"
+#include "cpu/pad_step.h"
 #include "cpu/pool_step.h"
+#include "cpu/reduce_step.h"
+#include "cpu/resize_step.h"
+#include "cpu/row_steps.h"
+#include "cpu/typed_step.h"
 
 namespace jitney::cpu {
 namespace {
 
 std::vector<FastOp> join_lists() {
   std::vector<FastOp> all;
-  for (const std::span<const FastOp> list : {conv_steps(), elementwise_steps(), matmul_steps(), pool_steps()}) {
+  for (const std::span<const FastOp> list :
+       {conv_steps(), conv_transpose_steps(), elementwise_steps(), matmul_steps(), pad_steps(), pool_steps(), reduce_steps(),
+        resize_steps(), row_steps(), typed_steps()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   std::sort(all.begin(), all.end(), [](const FastOp& a, const FastOp& b) { return a.op < b.op; });

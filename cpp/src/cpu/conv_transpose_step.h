@@ -1,0 +1,12 @@
+// Transposed convolution in float32: one matrix product per image, whose columns are then added where they belong.
+#pragma once
+
+#include <span>
+
+#include "cpu/op_table.h"
+
+namespace jitney::cpu {
+
+std::span<const FastOp> conv_transpose_steps() noexcept;
+
+}  // namespace jitney::cpu

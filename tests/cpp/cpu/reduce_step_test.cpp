@@ -1,0 +1,133 @@
+// Reductions, softmax and norms against the reference.
+#include <limits>
+
+#include "doctest/doctest.h"
+#include "harness.h"
+
+using namespace jitney;
+using namespace jitney::test;
+
+namespace {
+
+Stored axes_list(const std::vector<double>& axes) {
+  return numbers(DType::int64, {static_cast<std::int64_t>(axes.size())}, axes);
+}
+
+const std::vector<Storage> kStorages = {{}, {{0, 2, 3, 1}}, {{0, 2, 3, 1}, 3, 1}, {{}, 0, 0, true}};
+
+}  // namespace
+
+TEST_CASE("reduce: kinds, axes, orders, NaN") {
+  std::mt19937 rng(1);
+  for (const char* kind : {"sum", "mean", "max", "min", "l1", "l2", "sum_square", "prod", "log_sum_exp"}) {
+    for (const std::vector<double>& axes : std::vector<std::vector<double>>{{2, 3}, {1}, {-1}, {0, 1, 2, 3}, {0}, {1, 3}, {}}) {
+      for (const Storage& storage : kStorages) {
+        for (const std::int64_t keep : {0, 1}) {
+          Case c = make_case("reduce", {{"kind", std::string(kind)}, {"keep_dims", keep}},
+                             {random(rng, DType::float32, {2, 37, 9, 11}, storage), axes_list(axes)});
+          check_case(c, 1e-5);
+          c.inputs[0] = random(rng, DType::int64, {2, 3, 5, 2}, storage);
+          if (std::string(kind) != "l2" && std::string(kind) != "log_sum_exp") check_case(c);
+        }
+      }
+    }
+  }
+  for (const char* kind : {"sum", "mean", "max", "min"}) {
+    Case c = make_case("reduce", {{"kind", std::string(kind)}}, {random(rng, DType::float32, {3, 100}), axes_list({1})});
+    static_cast<float*>(c.inputs[0].data())[150] = std::numeric_limits<float>::quiet_NaN();
+    static_cast<float*>(c.inputs[0].data())[250] = std::numeric_limits<float>::infinity();
+    check_case(c);
+    c.inputs[1] = axes_list({0});
+    check_case(c);
+    Case empty = make_case("reduce", {{"kind", std::string(kind)}}, {random(rng, DType::float32, {3, 0, 4}), axes_list({1})});
+    check_case(empty);
+    empty.inputs[1] = axes_list({0});
+    check_case(empty);
+    Case scalar = make_case("reduce", {{"kind", std::string(kind)}}, {random(rng, DType::float32, {})});
+    check_case(scalar);
+  }
+}
+
+TEST_CASE("reduce: the kernel follows from the strides") {
+  std::mt19937 rng(2);
+  Case c =
+      make_case("reduce", {{"kind", std::string("mean")}}, {random(rng, DType::float32, {2, 64, 30, 30}), axes_list({2, 3})});
+  CHECK(check_case(c) == "f32_reduce_runs");
+  c.inputs[0] = random(rng, DType::float32, {2, 64, 30, 30}, {{0, 2, 3, 1}});
+  CHECK(check_case(c) == "f32_reduce_columns");
+  c.inputs[0] = random(rng, DType::float32, {2, 64, 30, 30}, {{0, 2, 3, 1}, 1, 0});
+  CHECK(check_case(c) == "f32_reduce_columns");
+}
+
+TEST_CASE("softmax and log_softmax") {
+  std::mt19937 rng(3);
+  for (const char* op : {"softmax", "log_softmax"}) {
+    for (const std::int64_t axis : {-1, 1, 0}) {
+      for (const Storage& storage : kStorages) {
+        Case c = make_case(op, {{"axis", axis}}, {random(rng, DType::float32, {2, 21, 5, 7}, storage)});
+        check_case(c, 1e-6);
+        c.in_place = true;
+        check_case(c, 1e-6);
+      }
+    }
+    for (const Shape& shape : {Shape{3, 1}, Shape{2, 1000}, Shape{40, 2000}, Shape{0, 4}, Shape{4, 0}, Shape{7}}) {
+      Case c = make_case(op, {{"axis", std::int64_t{-1}}}, {random(rng, DType::float32, shape)});
+      check_case(c, 1e-6);
+    }
+    Case c = make_case(op, {{"axis", std::int64_t{-1}}}, {random(rng, DType::float32, {5, 20})});
+    auto* x = static_cast<float*>(c.inputs[0].data());
+    const float infinity = std::numeric_limits<float>::infinity();
+    x[3] = -infinity;
+    x[23] = infinity;
+    x[43] = std::numeric_limits<float>::quiet_NaN();
+    for (int i = 60; i < 80; ++i) x[i] = -infinity;
+    for (int i = 80; i < 100; ++i) x[i] *= 1e4F;
+    check_case(c, 1e-6);
+  }
+}
+
+TEST_CASE("layer_norm") {
+  std::mt19937 rng(4);
+  for (const Shape& shape : {Shape{3, 5, 48}, Shape{2, 700}, Shape{4, 1}, Shape{0, 5}, Shape{128, 384}}) {
+    for (const Storage& storage : {Storage{}, Storage{{}, 2}}) {
+      const std::int64_t n = shape.back();
+      Case c = make_case(
+          "layer_norm", {{"axis", std::int64_t{-1}}, {"epsilon", 1e-5}},
+          {random(rng, DType::float32, shape, storage), random(rng, DType::float32, {n}), random(rng, DType::float32, {n})});
+      check_case(c, 1e-6);
+      c.in_place = true;
+      check_case(c, 1e-6);
+      c.outputs = 3;
+      check_case(c, 2e-6);
+      c.outputs = 1;
+      c.inputs[2] = Stored();
+      check_case(c, 1e-6);
+      c.inputs[1] = random(rng, DType::float32, {1});
+      check_case(c, 1e-6);
+    }
+  }
+  Case two = make_case("layer_norm", {{"axis", std::int64_t{1}}},
+                       {random(rng, DType::float32, {3, 5, 7}, {{1, 0, 2}}), random(rng, DType::float32, {5, 7})});
+  CHECK(check_case(two, 1e-6) == "f32_layer_norm");
+  two.inputs[1] = random(rng, DType::float32, {3, 5, 7});
+  CHECK(check_case(two, 1e-6) == "reference_layer_norm");
+}
+
+TEST_CASE("instance_norm") {
+  std::mt19937 rng(5);
+  for (const Storage& storage : kStorages) {
+    for (const std::int64_t channels : {1, 3, 70}) {
+      Case c = make_case("instance_norm", {{"epsilon", 1e-5}},
+                         {random(rng, DType::float32, {2, channels, 9, 11}, storage), random(rng, DType::float32, {channels}),
+                          random(rng, DType::float32, {channels})});
+      CHECK(check_case(c, 2e-6) == "f32_instance_norm_nhwc");
+      c.in_place = true;
+      check_case(c, 2e-6);
+      c.in_place = false;
+      c.output_gap = 2;
+      check_case(c, 2e-6);
+      c.output_row_gap = 1;
+      check_case(c, 2e-6);
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// Resize and conv_transpose steps against the reference.
+#include "doctest/doctest.h"
+#include "harness.h"
+
+using namespace jitney;
+using namespace jitney::test;
+
+TEST_CASE("resize: modes, coordinates, ranks, orders") {
+  std::mt19937 rng(1);
+  const Stored none;
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (const char* coordinates : {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"}) {
+      for (const Storage& storage : {Storage{}, Storage{{0, 2, 3, 1}}, Storage{{0, 2, 3, 1}, 3, 1}}) {
+        for (const std::vector<double>& scales : std::vector<std::vector<double>>{{1, 1, 2, 2}, {1, 1, 0.6, 1.7}, {1, 1, 1, 3}}) {
+          Case c = make_case("resize", {{"mode", std::string(mode)}, {"coordinates", std::string(coordinates)}},
+                             {random(rng, DType::float32, {2, 11, 5, 7}, storage), none, numbers(DType::float32, {4}, scales)});
+          CHECK(check_case(c, 1e-6).find("nhwc") != std::string::npos);
+          c.output_gap = 2;
+          c.output_row_gap = 1;
+          check_case(c, 1e-6);
+        }
+      }
+    }
+  }
+  Case volume = make_case("resize", {{"mode", std::string("linear")}},
+                          {random(rng, DType::float32, {1, 3, 4, 5, 6}), numbers(DType::int64, {5}, {1, 3, 7, 4, 9})});
+  check_case(volume, 1e-6);
+  Case bytes = make_case("resize", {{"mode", std::string("nearest")}},
+                         {random(rng, DType::uint8, {1, 3, 14, 25}), numbers(DType::int64, {4}, {1, 3, 70, 54})});
+  CHECK(check_case(bytes) == "resize_nearest_nhwc");
+  Case channels = make_case("resize", {{"mode", std::string("linear")}},
+                            {random(rng, DType::float32, {1, 3, 4, 5}), numbers(DType::int64, {4}, {2, 5, 7, 4})});
+  CHECK(check_case(channels) == "reference_resize");
+  Case empty = make_case("resize", {{"mode", std::string("linear")}},
+                         {random(rng, DType::float32, {0, 3, 4, 5}), numbers(DType::int64, {4}, {0, 3, 7, 4})});
+  check_case(empty);
+}
+
+TEST_CASE("conv_transpose: strides, groups, dilations, epilogues") {
+  std::mt19937 rng(2);
+  struct Spec {
+    Shape x, w;
+    std::vector<std::int64_t> strides, dilations, pads, output_padding;
+    std::int64_t group;
+  };
+  const std::vector<Spec> specs = {
+      {{1, 3, 5, 6}, {3, 4, 2, 2}, {2, 2}, {1, 1}, {0, 0, 0, 0}, {0, 0}, 1},
+      {{2, 8, 5, 6}, {8, 7, 3, 3}, {2, 1}, {1, 2}, {1, 1, 0, 2}, {1, 0}, 1},
+      {{2, 6, 4, 4}, {6, 2, 3, 2}, {1, 3}, {2, 1}, {0, 1, 1, 0}, {0, 1}, 3},
+      {{1, 4, 9}, {4, 3, 4}, {3}, {1}, {1, 1}, {0}, 1},
+      {{1, 2, 3, 4, 5}, {2, 3, 2, 3, 2}, {2, 1, 2}, {1, 1, 1}, {0, 1, 0, 0, 1, 1}, {0, 0, 0}, 1},
+      {{1, 64, 15, 15}, {64, 32, 2, 2}, {2, 2}, {1, 1}, {0, 0, 0, 0}, {0, 0}, 1},
+      {{0, 3, 5, 6}, {3, 4, 2, 2}, {2, 2}, {1, 1}, {0, 0, 0, 0}, {0, 0}, 1},
+  };
+  for (const Spec& spec : specs) {
+    const Order channels_last = channels_last_order(spec.x.size());
+    for (const Storage& storage : {Storage{}, Storage{channels_last}, Storage{channels_last, 2, 1}}) {
+      Case c = make_case("conv_transpose",
+                         {{"strides", ints(spec.strides)},
+                          {"dilations", ints(spec.dilations)},
+                          {"pads", ints(spec.pads)},
+                          {"output_padding", ints(spec.output_padding)},
+                          {"group", spec.group},
+                          {"activation", std::string("relu")}},
+                         {random(rng, DType::float32, spec.x, storage), random(rng, DType::float32, spec.w),
+                          random(rng, DType::float32, {spec.w[1] * spec.group})});
+      check_case(c, 1e-5);
+      c.constant = {false, true};
+      check_case(c, 1e-5);
+      c.output_gap = 3;
+      check_case(c, 1e-5);
+      c.output_row_gap = 1;
+      check_case(c, 1e-5);
+    }
+  }
+}
