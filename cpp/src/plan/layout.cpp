@@ -230,63 +230,6 @@ bool Layout::place_as_views(const FlatNode& node) {
   return true;
 }
 
-Slot Layout::concat_part(const ConcatUse& use, const Slot& whole) const {
-  const FlatValue& result = value(use.node->outputs[0]);
-  const auto rank = static_cast<std::int64_t>(result.shape.size());
-  const std::int64_t axis = use.node->node->integer("axis");
-  const auto at = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-  std::int64_t before = 0;
-  for (std::size_t i = 0; i < use.operand; ++i) before += value(use.node->inputs[i]).shape[at];
-  Slot part = whole;
-  part.place.offset += before * whole.strides[at] * static_cast<std::int64_t>(size_of(result.dtype));
-  return part;
-}
-
-Slot Layout::place_result(FlatId id, const Order& order, bool strided) {
-  const ConcatUse use = concat_uses_[static_cast<std::size_t>(id)];
-  if (use.node == nullptr) return new_slot(value(id), order);
-  const FlatId whole = use.node->outputs[0];
-  auto& slot = slots_[static_cast<std::size_t>(whole)];
-  const Shape& whole_shape = value(whole).shape;
-  // The gaps that a concat leaves are known from shapes alone, before any place is chosen.
-  const bool dense = same_strides(value(id).shape, strides_for(value(id).shape, order), strides_for(whole_shape, order));
-  if (!dense && !strided) return new_slot(value(id), order);
-  if (!slot) {
-    set_slot(whole, place_result(whole, order, true));
-  }
-  const Slot part = concat_part(use, *slot);
-  const bool fits = order.empty() || part.strides[static_cast<std::size_t>(order.back())] == 1 ||
-                    value(id).shape[static_cast<std::size_t>(order.back())] == 1;
-  const auto nested = dense_order(value(id).shape, strides_for(value(id).shape, order));
-  bool ordered = nested.has_value();
-  for (std::size_t i = 0; ordered && i + 1 < order.size(); ++i) {
-    ordered = part.strides[static_cast<std::size_t>(order[i])] >= part.strides[static_cast<std::size_t>(order[i + 1])];
-  }
-  if (!fits || !ordered || (!strided && !same_strides(value(id).shape, part.strides, strides_for(value(id).shape, order))))
-    return new_slot(value(id), order);
-  in_place_concat_[{use.node, use.operand}] = true;
-  return part;
-}
-
-void Layout::place_concat(const FlatNode& node) {
-  const FlatId whole = node.outputs[0];
-  if (!slots_[static_cast<std::size_t>(whole)]) {
-    std::optional<Order> order;
-    for (const FlatId id : node.inputs) {
-      if (order) break;
-      order = dense_order(value(id).shape, slot_of(id).strides);
-    }
-    set_slot(whole, place_result(whole, order.value_or(row_major_order(value(whole).shape.size())), true));
-  }
-  const Slot result = *slots_[static_cast<std::size_t>(whole)];
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const FlatId id = node.inputs[i];
-    --uses_[static_cast<std::size_t>(id)];
-    if (in_place_concat_.contains({&node, i}) || value(id).shape.elements() == 0) continue;
-    copy(id, slot_of(id), concat_part({&node, i}, result));
-  }
-}
-
 std::optional<Slot> Layout::reuse_operand(const FlatNode& node, const NodeLayout& layout, const std::vector<Slot>& operands,
                                           const Order& order) {
   const FlatValue& result = value(node.outputs[0]);

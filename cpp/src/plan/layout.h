@@ -4,7 +4,7 @@
 
 #include <map>
 #include <optional>
-#include <string>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -66,11 +66,11 @@ class Layout {
   Plan& plan_;
   const PlanOptions& options_;
   std::vector<PlacedNode> nodes_;
-  std::vector<std::optional<Slot>> slots_;      // by FlatId
-  std::vector<std::size_t> uses_;               // reads still to come, by FlatId
-  std::vector<std::vector<FlatId>> residents_;  // values that lie in a buffer
-  std::vector<ConcatUse> concat_uses_;          // by FlatId
-  std::map<std::pair<const FlatNode*, std::size_t>, bool> in_place_concat_;
+  std::vector<std::optional<Slot>> slots_;                             // by FlatId
+  std::vector<std::size_t> uses_;                                      // reads still to come, by FlatId
+  std::vector<std::vector<FlatId>> residents_;                         // values that lie in a buffer
+  std::vector<ConcatUse> concat_uses_;                                 // by FlatId
+  std::set<std::pair<const FlatNode*, std::size_t>> in_place_concat_;  // operands that are where they belong
   std::map<std::pair<FlatId, std::vector<std::int64_t>>, Slot> copies_;
 };
 
