@@ -18,8 +18,8 @@ _BOUNDED = OneOf(Op("max", _X, Constant("bound", one=True)), Op("min", _X, Const
 def _rewrite(rewriter: Rewriter) -> int:
     changes = 0
     for node in rewriter.nodes():
-        if is_float(node.output):
-            changes += _from_max_or_min(rewriter, node) or _to_relu(rewriter, node) or _merge(rewriter, node)
+        while is_float(node.output) and (_from_max_or_min(rewriter, node) or _merge(rewriter, node) or _to_relu(rewriter, node)):
+            changes += 1
     return changes
 
 
