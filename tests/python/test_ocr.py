@@ -19,7 +19,7 @@ pytestmark = pytest.mark.models
 REPOSITORY = Path(__file__).resolve().parents[2]
 DRAWN = {
     "two lines": ["Small machines read", "printed words well"],
-    "numbers": ["Invoice 20417", "Total 98.50 EUR"],
+    "numbers": ["Order 20417", "Total 98.50 EUR"],
     "one word": ["Jitney"],
 }
 
