@@ -21,7 +21,7 @@ class Dim {
     bool operator==(const Term&) const = default;
   };
 
-  Dim() = default;  // unknown
+  Dim() = default;                                             // unknown
   Dim(std::int64_t value) : known_(true), constant_(value) {}  // NOLINT: integers are dims
   static Dim unknown() { return {}; }
   static Dim symbol(Symbol symbol);
@@ -44,7 +44,8 @@ class Dim {
   friend Dim operator+(const Dim& a, const Dim& b);
   friend Dim operator-(const Dim& a, const Dim& b);
   friend Dim operator*(const Dim& a, const Dim& b);
-  /// The floor of the quotient: of constants, of an affine a whose coefficients a constant b divides, and of a = k·b; else unknown.
+  /// The floor of the quotient: of constants, of an affine a whose coefficients a constant b divides, and of a = k·b; else
+  /// unknown.
   friend Dim floor_div(const Dim& a, const Dim& b);
 
  private:
