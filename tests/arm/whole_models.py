@@ -1,6 +1,6 @@
 """Runs whole models on ARM CPUs under qemu and compares them with ONNX Runtime on this machine.
 
-    python tests/arm/whole_models.py build/arm-example/classify cortex-a53 cortex-a76 max
+python tests/arm/whole_models.py build/arm-example/classify cortex-a53 cortex-a76 max
 """
 
 from __future__ import annotations
