@@ -37,7 +37,7 @@ def _fold_operand(rewriter: Rewriter, node: Node) -> bool:
 
 
 def _affine_behind(rewriter: Rewriter, operand: Value, reader: Node, channels: Channels) -> tuple[Node, Value, Affine] | None:
-    """The node that computes `operand` for this reader alone as an affine function of a value of the same shape, and that value."""
+    """The node that computes `operand`, for this reader alone, from a value of the same shape; that value; and the function."""
     node = operand.producer
     if node is None or rewriter.sole_reader(operand) is not reader:
         return None

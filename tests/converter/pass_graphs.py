@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from jitney import _core
 from jitney.converter import ir
 from jitney.converter.infer import infer_shapes

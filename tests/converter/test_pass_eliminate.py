@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from pass_graphs import Builder, check, check_unchanged
+
 from jitney.converter.ir import Graph, Node, Value
 from jitney.converter.passes.eliminate_common import eliminate_common
 from jitney.converter.passes.eliminate_dead import eliminate_dead
-
-from pass_graphs import Builder, check, check_unchanged
 
 
 def test_dead_chain_goes() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pass_graphs import Array, Builder, assert_same_results, check, check_unchanged, feeds_for, run
+
 from jitney.converter.ir import Node, Value
 from jitney.converter.passes.fold_affine import fold_affine
 from jitney.converter.passes.fold_input_affine import fold_input_affine
 from jitney.converter.passes.fold_matmul_operands import fold_matmul_operands
-
-from pass_graphs import Array, Builder, assert_same_results, check, check_unchanged, feeds_for, run
 
 
 def normalise(b: Builder, x: Value, channels: int, stem: str) -> Value:

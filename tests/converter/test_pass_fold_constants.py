@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from pass_graphs import Builder, check, check_unchanged, feeds_for, run, sketch
+
 from jitney.converter.infer import infer_shapes
 from jitney.converter.ir import Value
 from jitney.converter.passes.fold_constants import fold_constants
-
-from pass_graphs import Builder, check, check_unchanged, feeds_for, run, sketch
 
 
 def test_chain_of_constants() -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pass_graphs import Builder, assert_same_results, check, check_unchanged, feeds_for, run, sketch
+
 from jitney.converter.infer import infer_shapes
 from jitney.converter.ir import Value
 from jitney.converter.passes import run_passes
@@ -14,8 +16,6 @@ from jitney.converter.passes.fuse_activation import fuse_activation
 from jitney.converter.passes.fuse_pad import fuse_pad
 from jitney.converter.passes.fuse_residual import fuse_residual
 from jitney.converter.passes.shapes import ShapeProof
-
-from pass_graphs import Builder, assert_same_results, check, check_unchanged, feeds_for, run, sketch
 
 
 def pad(b: Builder, x: Value, *pads: int, value: float | None = None, mode: str = "constant") -> Value:

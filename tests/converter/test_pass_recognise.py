@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from pass_graphs import Builder, check, check_unchanged, sketch
+
 from jitney.converter.ir import Value
 from jitney.converter.passes.recognise_activation import recognise_activation
 from jitney.converter.passes.recognise_clip import recognise_clip
 from jitney.converter.passes.recognise_layer_norm import recognise_layer_norm
-
-from pass_graphs import Builder, check, check_unchanged, sketch
 
 Spelling = Callable[[Builder, Value], Value]
 
