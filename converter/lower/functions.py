@@ -32,18 +32,22 @@ def function_body(node: onnx.NodeProto, schema: defs.OpSchema, version: int, inp
     """The body for a node of this schema in a model of opset `version`, or None. Some bodies depend on the operands' types."""
     data = b""
     if schema.has_function:
-        usable = [number for number in schema.function_opset_versions if number <= version]
-        data = schema.get_function_with_opset_version(max(usable)) if usable else b""
+        data = schema.get_function_with_opset_version(_nearest(schema.function_opset_versions, version))
     elif schema.has_context_dependent_function:
-        usable = [number for number in schema.context_dependent_function_opset_versions if number <= version]
         types = [_type(value).SerializeToString() for value in inputs]
-        data = schema.get_context_dependent_function_with_opset_version(max(usable), node.SerializeToString(), types) if usable else b""
+        number = _nearest(schema.context_dependent_function_opset_versions, version)
+        data = schema.get_context_dependent_function_with_opset_version(number, node.SerializeToString(), types)
     if not data:
         return None
     proto = onnx.FunctionProto()
     proto.ParseFromString(data)
     body = FunctionBody.of(proto)
     return FunctionBody(body.inputs, body.outputs, body.nodes, body.opsets or {"": version})
+
+
+def _nearest(available: Sequence[int], version: int) -> int:
+    """The newest body that the model's opset knows. Bodies written in newer ops say what the op always meant, and lower as well."""
+    return max((number for number in available if number <= version), default=min(available))
 
 
 def _type(value: Value | None) -> onnx.TypeProto:
