@@ -3,7 +3,7 @@
 #include <functional>
 #include <limits>
 
-#include "run_node.h"
+#include "symbolic.h"
 
 using namespace jitney;
 using namespace jitney::test;
@@ -27,19 +27,6 @@ void check_same(const List& got, const List& wanted) {
     CAPTURE(i);
     CHECK((std::isnan(wanted[i]) ? std::isnan(got[i]) : got[i] == wanted[i]));
   }
-}
-
-std::string elements_text(const Facts& facts) {
-  if (!facts.elements) return "none";
-  std::string all = "[";
-  for (const Dim& dim : *facts.elements) all += (all.size() > 1 ? ", " : "") + to_string(dim, {"N", "M"});
-  return all + "]";
-}
-
-Facts list(std::vector<Dim> elements) {
-  Facts facts = unknown(DType::int64, {Dim(static_cast<std::int64_t>(elements.size()))});
-  facts.elements = std::move(elements);
-  return facts;
 }
 
 }  // namespace
@@ -208,9 +195,9 @@ TEST_CASE("cast") {
   check_same(numbers(run_one("cast", {to(DType::float16)}, {tensor(DType::float64, {1}, List{1.00048828125000001})})), {1});
   CHECK(failure(make_node("cast", 1, 1, {integer("to", 99)}), {known(x)}).find("99") != std::string::npos);
   CHECK(failure(make_node("cast", 1, 1, {to(DType::string)}), {known(x)}) != "");
-  const Dim n = Dim::symbol(0);
-  CHECK(elements_text(infer(make_node("cast", 1, 1, {to(DType::int32)}), {list({n, Dim(3)})})[0]) == "[N, 3]");
-  CHECK(elements_text(infer(make_node("cast", 1, 1, {to(DType::boolean)}), {list({n, n + Dim(1), Dim(3)})})[0]) == "[?, 1, 1]");
+  CHECK(elements_text(infer(make_node("cast", 1, 1, {to(DType::int32)}), {list({n(), Dim(3)})})[0]) == "[N, 3]");
+  CHECK(elements_text(infer(make_node("cast", 1, 1, {to(DType::boolean)}), {list({n(), n() + Dim(1), Dim(3)})})[0]) ==
+        "[?, 1, 1]");
   CHECK(elements_text(infer(make_node("cast", 1, 1, {to(DType::int64)}), {known(floats({2}, {2.7, -1}))})[0]) == "[2, -1]");
 }
 
@@ -223,28 +210,26 @@ TEST_CASE("clip and where") {
   CHECK(failure(make_node("clip", 2, 1, {}), {known(x), known(floats({2}, {1, 2}))}).find("one element") != std::string::npos);
   const Tensor condition = tensor<std::int64_t>(DType::boolean, {2, 1}, {1, 0});
   CHECK(whole("where", {}, {condition, int64s({3}, {1, 2, 3}), int64s({}, {9})}) == std::vector<std::int64_t>{1, 2, 3, 9, 9, 9});
-  const Dim n = Dim::symbol(0);
   Facts pick = list({Dim(1), Dim(0), Dim::unknown()});
   pick.dtype = DType::boolean;
-  CHECK(elements_text(infer(make_node("where", 3, 1, {}), {pick, list({n}), list({Dim(1), Dim(2), n})})[0]) == "[N, 2, N]");
+  CHECK(elements_text(infer(make_node("where", 3, 1, {}), {pick, list({n()}), list({Dim(1), Dim(2), n()})})[0]) == "[N, 2, N]");
 }
 
 TEST_CASE("arithmetic on symbolic sizes") {
-  const Dim n = Dim::symbol(0);
   const auto binary = [](const std::string& op, Facts a, Facts b, Attributes attributes = {}) {
     return elements_text(infer(make_node(op, 2, 1, std::move(attributes)), {std::move(a), std::move(b)})[0]);
   };
-  CHECK(binary("add", list({n, Dim(2)}), list({Dim(3)})) == "[N + 3, 5]");
-  CHECK(binary("sub", list({n}), list({n})) == "[0]");
-  CHECK(binary("mul", list({n, n}), list({Dim(2), n})) == "[2*N, ?]");
-  CHECK(binary("div", list({n * Dim(4), n, Dim(-7)}), list({Dim(2)})) == "[2*N, ?, -3]");
-  CHECK(binary("div", list({n * Dim(2) - Dim(1)}), list({Dim(2)})) == "[?]");  // -1/2 is 0, not -1
-  CHECK(binary("mod", list({n * Dim(4) + Dim(1), Dim(-7)}), list({Dim(2)})) == "[1, 1]");
-  CHECK(binary("max", list({n, n + Dim(1), Dim(3)}), list({Dim(1), n, Dim(2)})) == "[?, N + 1, 3]");
-  CHECK(binary("min", list({n, n}), list({Dim(0), n + Dim(2)})) == "[0, N]");
-  CHECK(binary("equal", list({n, n, n, n}), list({n, n + Dim(1), Dim(-1), Dim(3)})) == "[1, 0, 0, ?]");
-  CHECK(binary("less", list({Dim(-1), n, n}), list({n, n, Dim(0)})) == "[1, 0, ?]");
-  CHECK(elements_text(infer(make_node("neg", 1, 1, {}), {list({n, Dim(2)})})[0]) == "[-N, -2]");
+  CHECK(binary("add", list({n(), Dim(2)}), list({Dim(3)})) == "[N + 3, 5]");
+  CHECK(binary("sub", list({n()}), list({n()})) == "[0]");
+  CHECK(binary("mul", list({n(), n()}), list({Dim(2), n()})) == "[2*N, ?]");
+  CHECK(binary("div", list({n() * Dim(4), n(), Dim(-7)}), list({Dim(2)})) == "[2*N, ?, -3]");
+  CHECK(binary("div", list({n() * Dim(2) - Dim(1)}), list({Dim(2)})) == "[?]");  // -1/2 is 0, not -1
+  CHECK(binary("mod", list({n() * Dim(4) + Dim(1), Dim(-7)}), list({Dim(2)})) == "[1, 1]");
+  CHECK(binary("max", list({n(), n() + Dim(1), Dim(3)}), list({Dim(1), n(), Dim(2)})) == "[?, N + 1, 3]");
+  CHECK(binary("min", list({n(), n()}), list({Dim(0), n() + Dim(2)})) == "[0, N]");
+  CHECK(binary("equal", list({n(), n(), n(), n()}), list({n(), n() + Dim(1), Dim(-1), Dim(3)})) == "[1, 0, 0, ?]");
+  CHECK(binary("less", list({Dim(-1), n(), n()}), list({n(), n(), Dim(0)})) == "[1, 0, ?]");
+  CHECK(elements_text(infer(make_node("neg", 1, 1, {}), {list({n(), Dim(2)})})[0]) == "[-N, -2]");
   Facts small = list({Dim(2147483647)});
   small.dtype = DType::int32;
   CHECK(binary("add", small, small) == "[?]");
