@@ -53,7 +53,7 @@ def _onnx_runtime(proto: onnx.ModelProto, folder: Path | None) -> tuple[str, _Ru
 
 
 def _evaluator(proto: onnx.ModelProto, folder: Path | None, deadline: float) -> tuple[str, _Runner]:
-    evaluator = ReferenceEvaluator(_with_data(proto, folder), new_ops=[BatchNormalization])
+    evaluator = ReferenceEvaluator(_with_data(proto, folder), new_ops=[*CORRECTED])
     for node in evaluator.rt_nodes_:
         node.run = _within(deadline, node.run)
 
@@ -91,3 +91,19 @@ class BatchNormalization(OpRun):
         shape = (-1,) + (1,) * (x.ndim - 2)
         factor = scale / np.sqrt(variance + epsilon)
         return ((x * factor.reshape(shape) + (bias - mean * factor).reshape(shape)).astype(x.dtype),)
+
+
+class LRN(OpRun):
+    """The evaluator's own computes as many channels as the batch has rows."""
+
+    def _run(self, x: Any, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, size: int = 1) -> tuple[Any]:
+        squares = x * x
+        before, after = (size - 1) // 2, size // 2
+        total = np.zeros_like(x)
+        for channel in range(x.shape[1]):
+            total[:, channel] = squares[:, max(0, channel - before) : channel + after + 1].sum(axis=1)
+        return ((x / (bias + alpha / size * total) ** beta).astype(x.dtype),)
+
+
+CORRECTED: tuple[type[OpRun], ...] = (BatchNormalization, LRN)
+"""Ops that onnx's evaluator gets wrong."""

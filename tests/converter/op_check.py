@@ -15,7 +15,7 @@ from jitney.converter.infer import infer_shapes
 from jitney.converter.load import load
 from jitney.converter.lower import lower
 from jitney.converter.passes import run_passes
-from jitney.converter.reference import BatchNormalization
+from jitney.converter.reference import CORRECTED
 from jitney.converter.write import serialise
 from onnx import TensorProto, defs, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
@@ -131,7 +131,7 @@ def _run_onnx_runtime(model: onnx.ModelProto, feeds: dict[str, Array]) -> list[A
 
 def _run_evaluator(model: onnx.ModelProto, feeds: dict[str, Array]) -> list[Array]:
     with np.errstate(all="ignore"):
-        return list(ReferenceEvaluator(model, new_ops=[BatchNormalization]).run(None, feeds))
+        return list(ReferenceEvaluator(model, new_ops=[*CORRECTED]).run(None, feeds))
 
 
 def assert_same(actual: Array, expected: Array, tolerance: float = 2e-5) -> None:

@@ -1,0 +1,125 @@
+"""If: branches as closed graphs, whatever they capture, on conditions that are fed or constant."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from jitney.converter.load import load
+from jitney.converter.lower import lower
+from onnx import TensorProto, helper, numpy_helper
+
+from op_check import check_model, floats, model_of, value, versions
+
+
+def branch(name: str, nodes: list[onnx.NodeProto], output: str, initializers: list[onnx.TensorProto] | None = None) -> onnx.GraphProto:
+    return helper.make_graph(nodes, name, [], [value(output)], initializers or [])
+
+
+@pytest.mark.parametrize("opset", versions("If"))
+@pytest.mark.parametrize("condition", [True, False])
+def test_branches_capture_values_and_constants(opset: int, condition: bool) -> None:
+    weight = numpy_helper.from_array(floats(4, seed=3), "w")
+    then = branch("then", [helper.make_node("Mul", ["x", "h"], ["t"])], "t")
+    otherwise = branch(
+        "else",
+        [helper.make_node("Add", ["x", "w"], ["e0"]), helper.make_node("Sub", ["e0", "own"], ["e"])],
+        "e",
+        [numpy_helper.from_array(floats(4, seed=5), "own")],
+    )
+    nodes = [
+        helper.make_node("Relu", ["x"], ["h"]),
+        helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=otherwise),
+        helper.make_node("Neg", ["y"], ["z"]),
+    ]
+    model = model_of(nodes, [value("c", [], TensorProto.BOOL), value("x", ["N", 4])], [value("z")], [weight], opset)
+    check_model(model, {"c": np.array(condition), "x": floats(3, 4)})
+
+
+@pytest.mark.parametrize("outer", [True, False])
+@pytest.mark.parametrize("inner", [True, False])
+def test_nested_branches_capture_through_each_other(outer: bool, inner: bool) -> None:
+    deep = helper.make_node(
+        "If",
+        ["b"],
+        ["d"],
+        then_branch=branch("dt", [helper.make_node("Add", ["x", "k"], ["p"])], "p"),
+        else_branch=branch("de", [helper.make_node("Identity", ["x"], ["q"])], "q"),
+    )
+    nodes = [
+        helper.make_node("Exp", ["x"], ["k"]),
+        helper.make_node(
+            "If",
+            ["a"],
+            ["y"],
+            then_branch=branch("t", [deep], "d"),
+            else_branch=branch("e", [helper.make_node("Neg", ["k"], ["n"])], "n"),
+        ),
+    ]
+    infos = [value("a", [], TensorProto.BOOL), value("b", [], TensorProto.BOOL), value("x", [2, 3])]
+    check_model(model_of(nodes, infos, [value("y")]), {"a": np.array(outer), "b": np.array(inner), "x": floats(2, 3)})
+
+
+def test_the_condition_may_be_computed_from_a_shape() -> None:
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("Gather", ["s", "zero"], ["n"]),
+        helper.make_node("Equal", ["n", "one"], ["c"]),
+        helper.make_node(
+            "If",
+            ["c"],
+            ["y"],
+            then_branch=branch("t", [helper.make_node("Squeeze", ["x", "axes"], ["t0"])], "t0"),
+            else_branch=branch("e", [helper.make_node("ReduceSum", ["x", "axes"], ["e0"], keepdims=0)], "e0"),
+        ),
+    ]
+    numbers = {"zero": np.array(0), "one": np.array(1), "axes": np.array([0])}
+    initializers = [numpy_helper.from_array(array.astype(np.int64), name) for name, array in numbers.items()]
+    model = model_of(nodes, [value("x", ["N", 3])], [value("y")], initializers)
+    check_model(model, {"x": floats(1, 3)})
+    check_model(model, {"x": floats(4, 3)})
+
+
+def test_a_constant_condition() -> None:
+    for condition in (True, False):
+        node = helper.make_node(
+            "If",
+            ["c"],
+            ["y"],
+            then_branch=branch("t", [helper.make_node("Relu", ["x"], ["t0"])], "t0"),
+            else_branch=branch("e", [helper.make_node("Neg", ["x"], ["e0"])], "e0"),
+        )
+        model = model_of([node], [value("x", [2, 3])], [value("y")], [numpy_helper.from_array(np.array(condition), "c")])
+        check_model(model, {"x": floats(2, 3)})
+
+
+def test_both_branches_have_all_captured_values_as_inputs() -> None:
+    node = helper.make_node(
+        "If",
+        ["c"],
+        ["y"],
+        then_branch=branch("t", [helper.make_node("Relu", ["a"], ["t0"])], "t0"),
+        else_branch=branch("e", [helper.make_node("Neg", ["b"], ["e0"])], "e0"),
+    )
+    model = model_of([node], [value("c", [], TensorProto.BOOL), value("a", [2]), value("b", [2])], [value("y")])
+    lowered = lower(load(model)).graph.nodes[0]
+    assert [operand.name for operand in lowered.inputs if operand is not None] == ["c", "a", "b"]
+    for _, graph in lowered.subgraphs():
+        assert [inner.name for inner in graph.inputs] == ["a", "b"]
+
+
+def test_a_model_local_function() -> None:
+    body = [
+        helper.make_node("Mul", ["a", "b"], ["m"]),
+        helper.make_node("LeakyRelu", ["m"], ["r"]),
+    ]
+    body[1].attribute.add(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT)
+    function = helper.make_function("my", "F", ["a", "b"], ["r"], body, [helper.make_opsetid("", 17)], attributes=["slope"])
+    nodes = [
+        helper.make_node("F", ["x", "x"], ["y"], domain="my", slope=0.2),
+        helper.make_node("F", ["y", "x"], ["z"], domain="my", slope=0.5),
+    ]
+    model = model_of(nodes, [value("x", [2, 3])], [value("z")])
+    model.opset_import.append(helper.make_opsetid("my", 1))
+    model.functions.append(function)
+    check_model(model, {"x": floats(2, 3)})
