@@ -268,13 +268,14 @@ def _reshaped(step: Step) -> int:
     if x is None or x.shape is None or y.shape is None or axis is None or target is None:
         raise Blocked("the batch cannot be found in its result")
     before, after = list(x.shape[:axis]), list(y.shape[:target])
-    if _product(before) is None or _product(before) != _product(after):
+    if product(before) is None or product(before) != product(after):
         if [dim for dim in before if dim != 1] != [dim for dim in after if dim != 1] or None in before:
             raise Blocked("it puts elements of other axes before the batch")
     return target
 
 
-def _product(dims: Sequence[Dim]) -> int | None:
+def product(dims: Sequence[Dim]) -> int | None:
+    """The product of the dims, None unless all are integers."""
     total = 1
     for dim in dims:
         if not isinstance(dim, int):

@@ -8,7 +8,7 @@ import numpy as np
 
 from jitney.errors import InvalidInput, InvalidModel, Unsupported
 
-from .batch_rules import Batched, Blocked, Kind, Step, axis_of, follow, mentions
+from .batch_rules import Batched, Blocked, Kind, Step, axis_of, follow, mentions, product
 from .infer import infer_shapes
 from .ir import Dim, Graph, Model, Node, Value, constant, symbol
 
@@ -64,8 +64,6 @@ class _Opener:
             else:
                 if limit < len(self._graph.nodes) and not self._mend(self._graph.nodes[limit]):
                     raise self._blocked(self._graph.nodes[limit], "its shapes need the fixed batch")
-        for output in self._graph.outputs:
-            self._check_shape(output, output.producer)
 
     def _infer(self) -> int:
         """Infers the opened graph as far as it holds together; returns the index of the first node that does not."""
@@ -90,26 +88,46 @@ class _Opener:
             for value, kind in zip(node.outputs, results, strict=True):
                 if value is not None:
                     self._kinds[value] = kind
-                    self._check_shape(value, node)
+                    self._check_shape(value)
             return True
         except Blocked as error:
             if self._mend(node):
                 return False
             raise self._blocked(node, str(error)) from None
 
-    def _check_shape(self, value: Value, node: Node | None) -> None:
+    def _check_shape(self, value: Value) -> None:
         """The result must be what it was, but for the batch."""
         kind, old, new = self._kinds.get(value), self._fixed.get(value), value.shape
-        if old is None or new is None:
-            if isinstance(kind, Batched):
-                raise Blocked("a shape is not known")
-            return
         wanted = kind.axis if isinstance(kind, Batched) else None
+        if new is None:
+            raise Blocked("the shape of its result is not known")
+        if wanted is not None and not mentions(new[wanted], self._name):
+            raise Blocked(f"axis {wanted} of its result should count rows but has the size {new[wanted]}")
+        if old is None:
+            return
         for axis, (before, now) in enumerate(zip(old, new, strict=True)):
-            if axis == wanted and not mentions(now, self._name):
-                raise Blocked(f"axis {axis} of its result should count rows but has the size {now}")
             if axis != wanted and isinstance(before, int) and now != before:
                 raise Blocked(f"axis {axis} of its result, {before} before, has become {now}")
+        if wanted is not None and value.producer is not None and value.producer.op in ("reshape", "flatten"):
+            natural = self._batch_after_reshape(value.producer)
+            if natural is not None and natural != wanted:
+                raise Blocked("the batch is baked into its shape")
+
+    def _batch_after_reshape(self, node: Node) -> int | None:
+        """The first axis of the result that can be the batch, by the shapes of the fixed model."""
+        x = node.inputs[0]
+        kind = self._kinds.get(x) if x is not None else None
+        old_in, old_out = (self._fixed.get(x) if x is not None else None), self._fixed.get(node.output)
+        if not isinstance(kind, Batched) or old_in is None or old_out is None:
+            return None
+        before = product(old_in[: kind.axis])
+        sizes = [product(old_out[:target]) for target in range(len(old_out))]
+        fitting = (
+            target
+            for target, dim in enumerate(old_out)
+            if before is not None and sizes[target] == before and isinstance(dim, int) and dim % self._size == 0
+        )
+        return next(fitting, None)
 
     def _mend(self, node: Node) -> bool:
         """Rewrites constants of the node that have the batch baked in; False if there is nothing to rewrite."""
@@ -120,26 +138,22 @@ class _Opener:
         if axis is None:
             return False
         if node.op in ("reshape", "flatten"):
-            return self._mend_reshape(node, axis)
+            return self._mend_reshape(node)
         if node.op == "expand":
             return self._mend_expand(node, axis)
         if node.op == "resize":
             return self._mend_resize(node, axis)
         return self._spread_operands(node)
 
-    def _mend_reshape(self, node: Node, axis: int) -> bool:
-        old_in, old_out = self._fixed.get(node.inputs[0]), self._fixed.get(node.output)  # type: ignore[arg-type]
-        if old_in is None or old_out is None or not all(isinstance(dim, int) for dim in [*old_in, *old_out]):
+    def _mend_reshape(self, node: Node) -> bool:
+        target, old_out = self._batch_after_reshape(node), self._fixed.get(node.output)
+        if target is None or old_out is None or not all(isinstance(dim, int) for dim in old_out):
             return False
-        before = int(np.prod([dim for dim in old_in[:axis] if isinstance(dim, int)], dtype=np.int64))
         sizes = [dim for dim in old_out if isinstance(dim, int)]
-        for target, size in enumerate(sizes):
-            if int(np.prod(sizes[:target], dtype=np.int64)) == before and size % self._size == 0:
-                sizes[target] = -1
-                node.op, node.attributes = "reshape", {"allow_zero": 0}
-                node.inputs = [node.inputs[0], self._int64s(node, sizes)]
-                return True
-        return False
+        sizes[target] = -1
+        node.op, node.attributes = "reshape", {"allow_zero": 0}
+        node.inputs = [node.inputs[0], self._int64s(node, sizes)]
+        return True
 
     def _mend_expand(self, node: Node, axis: int) -> bool:
         old_out = self._fixed.get(node.output)

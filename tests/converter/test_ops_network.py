@@ -196,7 +196,7 @@ def test_norms_through_their_function_bodies(op: str, opset: int) -> None:
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
-@pytest.mark.parametrize("scales", [(1, 1, 2, 2), (1, 1, 1.5, 3)])
+@pytest.mark.parametrize("scales", [(1.0, 1.0, 2.0, 2.0), (1.0, 1.0, 1.5, 3.0)])
 def test_upsample(mode: str, scales: tuple[float, ...]) -> None:
     x = floats(1, 2, 4, 6)
     check("Upsample", [x], opset=7, mode=mode, scales=list(scales))
