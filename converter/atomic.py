@@ -12,11 +12,12 @@ Piece = bytes | bytearray | memoryview
 
 
 def write_atomically(path: str | os.PathLike[str], pieces: Iterable[Piece]) -> int:
-    """Writes the pieces one after the other and returns their total size. On any failure the old file is intact and no other is left."""
+    """Writes the pieces in order and returns their total size. On any failure the old file is intact and no other is left."""
     target = Path(path)
     mode = _mode_for(target)
     # In the target's own folder: a rename is atomic only within one file system.
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    temporary = Path(name)
     try:
         size = 0
         with os.fdopen(descriptor, "wb") as file:
@@ -25,11 +26,11 @@ def write_atomically(path: str | os.PathLike[str], pieces: Iterable[Piece]) -> i
                 file.write(piece)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, mode)
-        os.replace(temporary, target)
+        temporary.chmod(mode)
+        temporary.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            temporary.unlink()
         raise
     _sync_folder(target.parent)
     return size

@@ -27,15 +27,27 @@ class Sized:
 Kind = Batched | Sized | None
 """None: neither depends on the batch."""
 
-_ALIGNED = set(
-    "add sub mul div pow max min bitwise_and bitwise_or bitwise_xor and or xor mod bit_shift equal less less_equal greater greater_equal prelu "
-    "where clip".split()
-)
-_UNARY = set(
-    "neg abs exp log sqrt reciprocal floor ceil round sign erf sigmoid tanh sin cos tan asin acos atan sinh cosh asinh acosh atanh relu softplus "
-    "softsign hard_swish silu mish not bitwise_not is_nan is_inf leaky_relu elu thresholded_relu celu selu hard_sigmoid gelu cast identity".split()
-)
-_IMAGES = {"conv", "conv_transpose", "max_pool", "average_pool", "lp_pool", "instance_norm", "lrn", "depth_to_space", "space_to_depth"}
+_ALIGNED = {
+    "add", "sub", "mul", "div", "pow", "max", "min", "bitwise_and", "bitwise_or", "bitwise_xor", "and", "or", "xor",
+    "mod", "bit_shift", "equal", "less", "less_equal", "greater", "greater_equal", "prelu", "where", "clip",
+}  # fmt: skip
+_UNARY = {
+    "neg", "abs", "exp", "log", "sqrt", "reciprocal", "floor", "ceil", "round", "sign", "erf", "sigmoid", "tanh", "sin",
+    "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "relu", "softplus", "softsign",
+    "hard_swish", "silu", "mish", "not", "bitwise_not", "is_nan", "is_inf", "leaky_relu", "elu", "thresholded_relu",
+    "celu", "selu", "hard_sigmoid", "gelu", "cast", "identity",
+}  # fmt: skip
+_IMAGES = {
+    "conv",
+    "conv_transpose",
+    "max_pool",
+    "average_pool",
+    "lp_pool",
+    "instance_norm",
+    "lrn",
+    "depth_to_space",
+    "space_to_depth",
+}
 
 
 def mentions(dim: Dim, symbol: str) -> bool:
@@ -58,6 +70,7 @@ class Step:
     symbol: str
 
     def rank(self, index: int) -> int:
+        """The rank of an operand."""
         value = self.node.inputs[index]
         if value is None or value.shape is None:
             raise Blocked("a rank is not known")
@@ -83,11 +96,13 @@ class Step:
         return axis
 
     def attribute(self, name: str, default: int) -> int:
+        """An integer attribute."""
         value = self.node.attributes.get(name, default)
         assert isinstance(value, int)
         return value
 
     def axis_attribute(self, name: str, default: int, rank: int) -> int:
+        """An axis, counted from the front."""
         axis = self.attribute(name, default)
         return axis + rank if axis < 0 else axis
 
@@ -243,7 +258,7 @@ def _cumsum(step: Step) -> int:
 def _transpose(step: Step) -> int:
     perm = step.node.attributes["perm"]
     assert isinstance(perm, list)
-    return perm.index(step.first())
+    return [int(axis) for axis in perm].index(step.first())
 
 
 def _squeeze(step: Step) -> int:
@@ -268,9 +283,10 @@ def _reshaped(step: Step) -> int:
     if x is None or x.shape is None or y.shape is None or axis is None or target is None:
         raise Blocked("the batch cannot be found in its result")
     before, after = list(x.shape[:axis]), list(y.shape[:target])
-    if product(before) is None or product(before) != product(after):
-        if [dim for dim in before if dim != 1] != [dim for dim in after if dim != 1] or None in before:
-            raise Blocked("it puts elements of other axes before the batch")
+    same_count = product(before) is not None and product(before) == product(after)
+    same_sizes = None not in before and [dim for dim in before if dim != 1] == [dim for dim in after if dim != 1]
+    if not same_count and not same_sizes:
+        raise Blocked("it puts elements of other axes before the batch")
     return target
 
 

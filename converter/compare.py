@@ -31,7 +31,7 @@ def check_output(name: str, expected: Array, actual: Array, noisy: Array) -> Out
         return OutputCheck(name, error, 0.0, _largest(expected), f"{wrong} of {expected.size} elements" if wrong else "")
     checks = [OutputCheck(name, 0.0, ABSOLUTE_FLOOR, 0.0)]
     pieces = range(expected.shape[1]) if expected.ndim >= 3 else [None]
-    relative = max(RELATIVE, 8 * float(ml_dtypes.finfo(expected.dtype).eps))
+    relative = max(RELATIVE, 8 * _epsilon(expected))
     for index in pieces:
         part = np.s_[...] if index is None else np.s_[:, index]
         wanted, got = expected[part], actual[part]
@@ -52,7 +52,7 @@ def with_noise(feeds: Feeds, seed: int) -> Feeds:
     return {
         name: array
         if array.dtype.kind in "biu"
-        else (array * (1 + max(NOISE, float(ml_dtypes.finfo(array.dtype).eps)) * random.standard_normal(array.shape))).astype(array.dtype)
+        else (array * (1 + max(NOISE, _epsilon(array)) * random.standard_normal(array.shape))).astype(array.dtype)
         for name, array in feeds.items()
     }
 
@@ -65,6 +65,10 @@ def _distance(a: Array, b: Array) -> Array:
         difference = np.asarray(np.abs(x - y))
     alike = (x == y) | (np.isnan(x) & np.isnan(y))
     return np.where(alike, 0.0, np.where(np.isnan(difference), np.inf, difference))
+
+
+def _epsilon(array: Array) -> float:
+    return float(ml_dtypes.finfo(array.dtype).eps)  # type: ignore[no-untyped-call, unused-ignore]
 
 
 def _largest(array: Array) -> float:

@@ -44,11 +44,11 @@ def convert(
 ) -> Report:
     """Converts an ONNX model (a path, bytes or a ModelProto) to a .jny file and returns what was done.
 
-    `output` defaults to the source's path with the suffix .jny; for bytes and protos it must be given. `shapes` fixes input sizes,
-    e.g. {"x": (1, 3, 224, 224)}; `dynamic_batch` opens a batch size that the model fixes. Unless `verify` is off, both models
+    `output` defaults to the source's path with the suffix .jny; for bytes and protos it must be given. `shapes` fixes sizes, e.g.
+    {"x": (1, 3, 224, 224)}; `dynamic_batch` opens a batch size that the model fixes. Unless `verify` is off, both models
     are run on the same inputs, random ones or those of `sample` (a .npz file, a picture, or {name: array}), and compared: if
-    they differ, Mismatch is raised and no file is left. `stop_after` names the last pass to run; `dump` a folder for the graph's
-    text after each pass. `progress` is called with a stage and how much of all work is done.
+    they differ, Mismatch is raised and no file is left. `stop_after` names the last pass to run; `dump` a folder for the
+    graph's text after each pass. `progress` is called with a stage and how much of all work is done.
     """
     target = _target(source, output)
     report = Report(_label(source), os.fspath(target))
@@ -71,7 +71,9 @@ def convert(
         layout = lay_out(model)
     if verify:
         with timer.stage("verify", 0.6):
-            subject = Subject(b"".join(layout.pieces()), loaded.proto, loaded.folder, specs, _rebuilder(loaded, shapes, dynamic_batch))
+            subject = Subject(
+                b"".join(layout.pieces()), loaded.proto, loaded.folder, specs, _rebuilder(loaded, shapes, dynamic_batch)
+            )
             report.verification = verify_model(subject, sample=sample, seed=seed)
         if not report.verification.ok:
             raise Mismatch(
@@ -84,7 +86,9 @@ def convert(
         try:
             report.bytes = write_atomically(target, layout.pieces())
         except OSError as error:
-            raise IoError(f"'{target}' cannot be written: {error.strerror or error}", hint="check the folder and the free space") from error
+            raise IoError(
+                f"'{target}' cannot be written: {error.strerror or error}", hint="check the folder and the free space"
+            ) from error
     timer.done()
     return report
 
@@ -101,12 +105,17 @@ def verify(
     loaded = load(source)
     model = lower(loaded, shapes)
     infer_shapes(model)
-    try:
-        data = bytes(converted) if isinstance(converted, (bytes, bytearray, memoryview)) else Path(converted).read_bytes()
-    except OSError as error:
-        raise IoError(f"'{converted}' cannot be read: {error.strerror or error}") from error
-    subject = Subject(data, loaded.proto, loaded.folder, input_specs(model), _rebuilder(loaded, shapes, False))
+    subject = Subject(_read(converted), loaded.proto, loaded.folder, input_specs(model), _rebuilder(loaded, shapes, False))
     return verify_model(subject, sample=sample, seed=seed)
+
+
+def _read(converted: str | os.PathLike[str] | bytes) -> bytes:
+    if isinstance(converted, bytes):
+        return converted
+    try:
+        return Path(converted).read_bytes()
+    except OSError as error:
+        raise IoError(f"'{os.fspath(converted)}' cannot be read: {error.strerror or error}") from error
 
 
 def _simplify(

@@ -30,7 +30,8 @@ def input_types(inputs: Sequence[onnx.ValueInfoProto], shapes: Shapes) -> dict[s
     for name, wanted in shapes.items():
         types[name] = (types[name][0], _override(name, types[name][1], wanted, fixed))
     return {
-        name: (dtype, shape if shape is None else [fixed.get(dim, dim) for dim in shape]) for name, (dtype, shape) in types.items()
+        name: (dtype, shape if shape is None else [fixed.get(dim, dim) for dim in shape])
+        for name, (dtype, shape) in types.items()
     }
 
 

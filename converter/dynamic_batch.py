@@ -1,4 +1,4 @@
-"""Opens a batch size that a model fixes: makes it a symbol, rewrites the constants it is baked into, and proves that rows are independent."""
+"""Opens a batch size that a model fixes: a symbol takes its place, constants follow, and rows are proven independent."""
 
 from __future__ import annotations
 
@@ -35,8 +35,14 @@ def _batch(graph: Graph) -> tuple[str, int, list[Value]]:
     if not ranked:
         raise InvalidInput("--dynamic-batch needs an input with a first axis")
     size = ranked[0].shape[0] if ranked[0].shape else None
-    taken = {term for value in graph.inputs for dim in value.shape or [] if not isinstance(dim, int) and dim for term, _ in dim.terms}
-    name = next(candidate for candidate in ("N", "batch", *(f"batch_{number}" for number in range(len(taken) + 1))) if candidate not in taken)
+    taken = {
+        term for value in graph.inputs for dim in value.shape or [] if not isinstance(dim, int) and dim for term, _ in dim.terms
+    }
+    name = next(
+        candidate
+        for candidate in ("N", "batch", *(f"batch_{number}" for number in range(len(taken) + 1)))
+        if candidate not in taken
+    )
     if not isinstance(size, int):
         return name, 0, []
     return name, size, [value for value in ranked if value.shape and value.shape[0] == size]
@@ -134,7 +140,10 @@ class _Opener:
         if node in self._mended:
             return False
         self._mended.add(node)
-        axis = next((kind.axis for value in node.inputs if value is not None and isinstance(kind := self._kinds.get(value), Batched)), None)
+        axis = next(
+            (kind.axis for value in node.inputs if value is not None and isinstance(kind := self._kinds.get(value), Batched)),
+            None,
+        )
         if axis is None:
             return False
         if node.op in ("reshape", "flatten"):
@@ -180,7 +189,7 @@ class _Opener:
         return True
 
     def _spread_operands(self, node: Node) -> bool:
-        """Gives operands that have the fixed batch baked in, all rows alike, a single row; concat, which does not broadcast, gets it expanded."""
+        """Gives operands that hold the fixed batch, all rows alike, one row; for concat, which does not broadcast, expanded."""
         carrier = next(value for value in node.inputs if value is not None and isinstance(self._kinds.get(value), Batched))
         kind = self._kinds[carrier]
         assert isinstance(kind, Batched) and carrier.shape is not None
@@ -206,8 +215,7 @@ class _Opener:
         first = value.constant.take([0], axis)
         if not (value.constant == first).all():
             return None
-        single = constant(self._graph.unique_name(f"{value.name}/row"), first, value.dtype)
-        return single
+        return constant(self._graph.unique_name(f"{value.name}/row"), first, value.dtype)
 
     def _expanded(self, node: Node, value: Value, axis: int, carrier: Value, carrier_axis: int) -> Value:
         count = Value(self._graph.unique_name(f"{node.name}/rows"))

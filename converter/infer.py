@@ -13,7 +13,7 @@ SMALL_BYTES: Final = 4096
 
 
 def infer_shapes(model: Model) -> None:
-    """Sets dtype, shape and elements of all values, subgraphs included. Raises InvalidModel, naming the node, where a rule is broken."""
+    """Sets dtype, shape and elements of all values, subgraphs included. Raises InvalidModel where a rule is broken."""
     from jitney import _core
 
     large = [value for value in model.graph.values() if value.constant is not None and value.constant.nbytes > SMALL_BYTES]

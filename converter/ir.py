@@ -61,6 +61,7 @@ class Value:
 
     @property
     def is_constant(self) -> bool:
+        """Whether the value is known and stored."""
         return self.constant is not None
 
 

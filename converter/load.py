@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped, unused-ignore]
 from onnx import checker, defs
 
 from jitney.errors import InvalidModel, Unsupported
@@ -48,7 +48,9 @@ def load(source: Source) -> Loaded:
     opsets = _opsets(proto, label)
     loaded = Loaded(proto, opsets, folder, hashlib.sha256(data).hexdigest() if data else "", len(data))
     if opsets.get("", 0) > NEWEST_TRIED_OPSET:
-        loaded.warnings.append(f"opset {opsets['']} is newer than {NEWEST_TRIED_OPSET}, the newest that this version was tested with")
+        loaded.warnings.append(
+            f"opset {opsets['']} is newer than {NEWEST_TRIED_OPSET}, the newest that this version was tested with"
+        )
     loaded.warnings += _check(proto, source, len(data))
     return loaded
 
@@ -84,7 +86,9 @@ def _parse(data: bytes, label: str) -> onnx.ModelProto:
         proto = onnx.ModelProto()
         proto.ParseFromString(data)
     except DecodeError as error:
-        raise InvalidModel(f"{label} is no ONNX model, or only a part of one: {error}", hint="was the file cut off while it was copied?") from error
+        raise InvalidModel(
+            f"{label} is no ONNX model, or only a part of one: {error}", hint="was the file cut off while it was copied?"
+        ) from error
     return proto
 
 
@@ -102,9 +106,10 @@ def _opsets(proto: onnx.ModelProto, label: str) -> dict[str, int]:
             f"{label} uses opset {version}; the oldest that can be converted is {OLDEST_OPSET}",
             hint="export the model again with a newer opset, or raise it with onnx.version_converter",
         )
-    if version > defs.onnx_opset_version():
+    newest = defs.onnx_opset_version()
+    if version > newest:
         raise Unsupported(
-            f"{label} uses opset {version}; the installed onnx package ({onnx.__version__}) knows them up to {defs.onnx_opset_version()}",
+            f"{label} uses opset {version}; the installed onnx package ({onnx.__version__}) knows them up to {newest}",
             hint="upgrade the package: pip install --upgrade onnx",
         )
     return opsets

@@ -48,7 +48,9 @@ class Verification:
         return self.outcome != "mismatch"
 
     def __str__(self) -> str:
-        first = self.outcome + (f" against {self.reference}" if self.reference else "") + (f": {self.reason}" if self.reason else "")
+        first = (
+            self.outcome + (f" against {self.reference}" if self.reference else "") + (f": {self.reason}" if self.reason else "")
+        )
         return "\n".join([first, *(f"  {check}" for check in self.outputs)])
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,7 +61,14 @@ class Verification:
             "reference": self.reference,
             "seconds": self.seconds,
             "outputs": [
-                {"name": o.name, "error": o.error, "tolerance": o.tolerance, "magnitude": o.magnitude, "place": o.place, "ok": o.ok}
+                {
+                    "name": o.name,
+                    "error": o.error,
+                    "tolerance": o.tolerance,
+                    "magnitude": o.magnitude,
+                    "place": o.place,
+                    "ok": o.ok,
+                }
                 for o in self.outputs
             ],
         }

@@ -21,10 +21,31 @@ Feeds = dict[str, Array]
 Sample = str | os.PathLike[str] | Mapping[str, Array]
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".webp")
-_CARRIERS = {"cast", "identity", "reshape", "squeeze", "unsqueeze", "expand", "transpose", "slice", "concat", "flatten", "tile", "split"}
+_CARRIERS = {
+    "cast",
+    "identity",
+    "reshape",
+    "squeeze",
+    "unsqueeze",
+    "expand",
+    "transpose",
+    "slice",
+    "concat",
+    "flatten",
+    "tile",
+    "split",
+}
 """Ops whose results have the same elements as their first operand."""
 
-_SIZES: tuple[tuple[int, int, int], ...] = ((2, 64, 16), (1, 48, 8), (1, 224, 32), (1, 320, 64), (1, 32, 4), (1, 256, 128), (1, 512, 1))
+_SIZES: tuple[tuple[int, int, int], ...] = (
+    (2, 64, 16),
+    (1, 48, 8),
+    (1, 224, 32),
+    (1, 320, 64),
+    (1, 32, 4),
+    (1, 256, 128),
+    (1, 512, 1),
+)
 """(batch, spatial size, length) to try in turn for sizes that the model leaves open."""
 
 
@@ -68,10 +89,8 @@ def load_sample(sample: Sample, specs: Sequence[InputSpec]) -> Feeds:
         if path.suffix.lower() not in (".npz", ".npy"):
             raise InvalidInput(f"the sample '{path}' is neither a .npz or .npy file nor a picture")
         loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            feeds = {specs[0].name: loaded}
-        else:
-            feeds = {name: loaded[name] for name in loaded.files}
+        single = isinstance(loaded, np.ndarray)
+        feeds = {specs[0].name: loaded} if single else {name: loaded[name] for name in loaded.files}
     missing = [spec.name for spec in specs if spec.name not in feeds]
     if missing:
         raise InvalidInput(f"the sample has no array for the input '{missing[0]}'; it has {sorted(feeds)}")
@@ -132,7 +151,7 @@ def _limit(value: Value, graph: Graph, seen: set[int]) -> int | None:
     for node, index in graph.consumers().get(value, []):
         table = node.inputs[0]
         if node.op in ("gather", "gather_elements", "scatter_elements") and index == 1 and table is not None and table.shape:
-            size = table.shape[int(node.attributes.get("axis", 0))]  # type: ignore[arg-type, call-overload]
+            size = table.shape[int(node.attributes.get("axis", 0))]  # type: ignore[arg-type]
             limits += [size] if isinstance(size, int) else []
         elif node.op in ("gather_nd", "scatter_nd") and index == 1 and table is not None and table.shape:
             limits += [size for size in table.shape if isinstance(size, int)]
@@ -147,8 +166,23 @@ def _limit(value: Value, graph: Graph, seen: set[int]) -> int | None:
     return min(limits) if limits else None
 
 
-_SHAPE_OPERANDS = {("reshape", 1): 1, ("expand", 1): 1, ("tile", 1): 1, ("top_k", 1): 1, ("pad", 1): 0, ("slice", 1): 0, ("slice", 2): 2**31 - 1}
-_SHAPE_OPERANDS |= {("slice", 3): 0, ("slice", 4): 1, ("constant_of_shape", 0): 3, ("range", 0): 0, ("range", 1): 4, ("range", 2): 1}
+_SHAPE_OPERANDS = {
+    ("reshape", 1): 1,
+    ("expand", 1): 1,
+    ("tile", 1): 1,
+    ("top_k", 1): 1,
+    ("pad", 1): 0,
+    ("slice", 1): 0,
+    ("slice", 2): 2**31 - 1,
+}
+_SHAPE_OPERANDS |= {
+    ("slice", 3): 0,
+    ("slice", 4): 1,
+    ("constant_of_shape", 0): 3,
+    ("range", 0): 0,
+    ("range", 1): 4,
+    ("range", 2): 1,
+}
 _SHAPE_OPERANDS |= {("cumsum", 1): 0, ("squeeze", 1): 0, ("unsqueeze", 1): 0, ("reduce", 1): 0}
 
 

@@ -1,4 +1,4 @@
-"""Finds the values that index outputs were chosen by: equal scores may be ranked either way, so the scores are compared instead."""
+"""Finds the values that index outputs were chosen by: equal scores may be ranked either way, so scores are compared instead."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import onnx
 from onnx import helper
 
 _SELECTING = {
-    "ArgMax", "ArgMin", "TopK", "NonZero", "NonMaxSuppression", "Unique", "Cast", "Round", "Floor", "Ceil", "Sign", "QuantizeLinear",
-    "DynamicQuantizeLinear", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsNaN", "IsInf",
+    "ArgMax", "ArgMin", "TopK", "NonZero", "NonMaxSuppression", "Unique", "Cast", "Round", "Floor", "Ceil", "Sign",
+    "QuantizeLinear", "DynamicQuantizeLinear", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsNaN",
+    "IsInf",
 }  # fmt: skip
 """Ops whose results jump where their operands move smoothly."""
 

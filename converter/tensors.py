@@ -31,7 +31,10 @@ def to_array(tensor: onnx.TensorProto, folder: Path | None) -> Array:
     """The tensor's elements. `folder` is where external data files may lie; None if the model came without a path."""
     label = f"tensor '{tensor.name}'" if tensor.name else "a tensor without a name"
     if tensor.data_type == TensorProto.STRING:
-        raise Unsupported(f"{label} holds strings", hint="tensors of strings have no place in the runtime; remove text processing from the model")
+        raise Unsupported(
+            f"{label} holds strings",
+            hint="tensors of strings have no place in the runtime; remove text processing from the model",
+        )
     if tensor.data_type not in TensorProto.DataType.values() or tensor.data_type == TensorProto.UNDEFINED:
         raise InvalidModel(f"{label} has the unknown element type {tensor.data_type}")
     if any(dim < 0 for dim in tensor.dims):
@@ -41,10 +44,9 @@ def to_array(tensor: onnx.TensorProto, folder: Path | None) -> Array:
             return _external(tensor, folder, label)
         if tensor.HasField("raw_data") and tensor.data_type not in _PACKED:
             return _from_bytes(tensor, tensor.raw_data, label)
-        array = numpy_helper.to_array(tensor)
+        return np.asarray(numpy_helper.to_array(tensor))
     except (ValueError, TypeError) as error:
         raise InvalidModel(f"the data of {label} does not fit its type and shape {list(tensor.dims)}: {error}") from error
-    return array
 
 
 def sparse_to_array(sparse: onnx.SparseTensorProto, folder: Path | None) -> Array:
@@ -62,30 +64,36 @@ def sparse_to_array(sparse: onnx.SparseTensorProto, folder: Path | None) -> Arra
         else:
             dense[tuple(indices.astype(np.int64).T)] = values
     except (IndexError, ValueError) as error:
-        raise InvalidModel(f"{label} has indices outside its shape {list(shape)} or as many values as do not fit them: {error}") from error
+        raise InvalidModel(
+            f"{label} has indices outside its shape {list(shape)} or as many values as do not fit them: {error}"
+        ) from error
     return dense
 
 
-def _from_bytes(tensor: onnx.TensorProto, data: bytes | memoryview, label: str) -> Array:
+def _from_bytes(tensor: onnx.TensorProto, data: bytes | npt.NDArray[np.uint8], label: str) -> Array:
     dtype = helper.tensor_dtype_to_np_dtype(tensor.data_type)
     expected = math.prod(tensor.dims) * dtype.itemsize
     if len(data) != expected:
         raise InvalidModel(f"{label} of shape {list(tensor.dims)} needs {expected} bytes of data but has {len(data)}")
     if tensor.data_type == TensorProto.BOOL:
         # Any byte but 0 is true; in memory it must be 1.
-        return (np.frombuffer(data, np.uint8) != 0).reshape(tuple(tensor.dims))
+        return np.asarray(np.frombuffer(data, np.uint8) != 0).reshape(tuple(tensor.dims))
     array = np.frombuffer(data, np.uint8).view(dtype.newbyteorder("<") if dtype.itemsize > 1 and dtype.kind in "iufc" else dtype)
-    return array.reshape(tuple(tensor.dims))
+    return np.asarray(array.reshape(tuple(tensor.dims)))
 
 
 def _external(tensor: onnx.TensorProto, folder: Path | None, label: str) -> Array:
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     if folder is None:
-        raise InvalidModel(f"{label} lies in the external file '{location}'", hint="convert from the model's path, so that the file can be found")
+        raise InvalidModel(
+            f"{label} lies in the external file '{location}'", hint="convert from the model's path, so that the file can be found"
+        )
     path = (folder / location).resolve()
     if not location or not path.is_relative_to(folder.resolve()):
-        raise InvalidModel(f"{label} points to '{location}', outside the model's folder", hint="external data must lie beside the model")
+        raise InvalidModel(
+            f"{label} points to '{location}', outside the model's folder", hint="external data must lie beside the model"
+        )
     try:
         size = path.stat().st_size
         offset, length = int(entries.get("offset", "0")), int(entries.get("length", "-1"))
@@ -98,5 +106,5 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, label: str) -> Arra
     mapped = np.memmap(path, np.uint8, "r", offset, (length,)) if length else np.zeros(0, np.uint8)
     if tensor.data_type in _PACKED:
         inline = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=mapped.tobytes())
-        return numpy_helper.to_array(inline)
-    return _from_bytes(tensor, memoryview(mapped), label)
+        return np.asarray(numpy_helper.to_array(inline))
+    return _from_bytes(tensor, mapped, label)

@@ -28,7 +28,9 @@ def format_node(node: Node) -> str:
     """E.g. %y: float32[1, 8] = relu(%x)  # name."""
     results = ", ".join("_" if value is None else f"%{value.name}: {format_type(value)}" for value in node.outputs)
     operands = ", ".join("_" if value is None else _operand(value) for value in node.inputs)
-    attributes = "".join(f" {key}={_attribute(value)}" for key, value in sorted(node.attributes.items()) if not isinstance(value, Graph))
+    attributes = "".join(
+        f" {key}={_attribute(value)}" for key, value in sorted(node.attributes.items()) if not isinstance(value, Graph)
+    )
     return f"{results} = {node.op}({operands}){attributes}" + (f"  # {node.name}" if node.name else "")
 
 

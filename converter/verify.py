@@ -45,7 +45,9 @@ class Subject:
     rebuild: Rebuild
 
 
-def verify_model(subject: Subject, *, sample: Sample | None = None, seed: int = 0, budget: float = BUDGET_SECONDS) -> Verification:
+def verify_model(
+    subject: Subject, *, sample: Sample | None = None, seed: int = 0, budget: float = BUDGET_SECONDS
+) -> Verification:
     """The outcome for random inputs, or for those of the sample."""
     start = time.monotonic()
     feeds = [load_sample(sample, subject.specs)] if sample is not None else random_feeds(subject.specs, seed)
@@ -64,7 +66,10 @@ def verify_model(subject: Subject, *, sample: Sample | None = None, seed: int = 
     except _NotVerifiable as error:
         return outcome("not verifiable", str(error))
     except BudgetExceeded:
-        return outcome("not verifiable", f"the reference needs more than the {budget:.0f} s that it is given; ONNX Runtime, if installed, is faster")
+        return outcome(
+            "not verifiable",
+            f"the reference needs more than the {budget:.0f} s that it is given; ONNX Runtime, if installed, is faster",
+        )
     except _Failed as error:
         return outcome("mismatch", str(error))
     return outcome("verified" if all(check.ok for check in checks) else "mismatch", "", checks)
@@ -76,7 +81,7 @@ def _reference(proto: onnx.ModelProto, folder: Path | None, deadline: float) -> 
         raise _NotVerifiable(f"the model draws random numbers ({random})")
     try:
         return Reference(proto, folder, deadline)
-    except Exception as error:  # noqa: BLE001  (the evaluator raises whatever its parts raise)
+    except Exception as error:
         raise _NotVerifiable(f"no reference can load the model: {_first_line(error)}") from error
 
 
@@ -84,14 +89,22 @@ def _first_that_runs(reference: Reference, candidates: Iterable[Feeds]) -> tuple
     """The first inputs that the reference accepts: which sizes suit a model is not written in it."""
     failure = "there are no inputs to try"
     for feeds in candidates:
-        try:
-            return feeds, reference.run(feeds)
-        except BudgetExceeded:
-            raise
-        except Exception as error:  # noqa: BLE001
-            shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in feeds.items())
-            failure = f"{_first_line(error)} (with {shapes})"
+        result = _attempt(reference, feeds)
+        if not isinstance(result, str):
+            return feeds, result
+        failure = result
     raise _NotVerifiable(f"{reference.name} cannot run the model: {failure}")
+
+
+def _attempt(reference: Reference, feeds: Feeds) -> dict[str, Array] | str:
+    """The reference's results, or why there are none."""
+    try:
+        return reference.run(feeds)
+    except BudgetExceeded:
+        raise
+    except Exception as error:
+        shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in feeds.items())
+        return f"{_first_line(error)} (with {shapes})"
 
 
 def _compare(subject: Subject, reference: Reference, feeds: Feeds, expected: dict[str, Array], seed: int) -> list[OutputCheck]:
@@ -132,11 +145,17 @@ def _stacked(parts: Sequence[dict[str, Array]], names: Iterable[str]) -> dict[st
     return {key: np.concatenate([part[key] for part in parts]) if key in names else array for key, array in parts[0].items()}
 
 
-def _look_behind_choices(subject: Subject, checks: list[OutputCheck], feeds: Feeds, deadline: float, seed: int) -> list[OutputCheck]:
+def _look_behind_choices(
+    subject: Subject, checks: list[OutputCheck], feeds: Feeds, deadline: float, seed: int
+) -> list[OutputCheck]:
     """Integer outputs that differ may do so for ties alone: then the values that they were chosen by agree."""
     result: list[OutputCheck] = []
     for check in checks:
-        behind = chosen_by(subject.proto.graph, check.name) if not check.ok and check.tolerance == 0 and np.isfinite(check.error) else []
+        behind = (
+            chosen_by(subject.proto.graph, check.name)
+            if not check.ok and check.tolerance == 0 and np.isfinite(check.error)
+            else []
+        )
         if behind:
             variant = with_outputs(subject.proto, behind)
             changed = replace(subject, data=subject.rebuild(variant), proto=variant)

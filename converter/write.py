@@ -78,9 +78,7 @@ def lay_out(model: Model, as_inputs: Collection[Value] = ()) -> Layout:
         body += bytes(offset - end) + data
         table += struct.pack("<IIQQ8x", kind, zlib.crc32(data) if kind != _WEIGHTS else 0, offset, size)
         end = offset + size
-    header = struct.pack(
-        "<8sIIIIQI28x", MAGIC, FORMAT_VERSION, FORMAT_VERSION, len(sections), 0, end, zlib.crc32(bytes(table))
-    )
+    header = struct.pack("<8sIIIIQI28x", MAGIC, FORMAT_VERSION, FORMAT_VERSION, len(sections), 0, end, zlib.crc32(bytes(table)))
     head = header + bytes(table)
     head += bytes(start - len(head)) + bytes(body)
     return Layout(head, constants.blocks, end, graphs.values)
@@ -109,7 +107,9 @@ class _ConstantTable:
         if index == len(self.records):
             offset = _align(self.size) if len(data) else 0
             shape = _list([struct.pack("<q", dim) for dim in array.shape])
-            self.records.append(struct.pack("<BBH", dtype, 0, 0) + shape + struct.pack("<QQI", offset, len(data), zlib.crc32(data)))
+            self.records.append(
+                struct.pack("<BBH", dtype, 0, 0) + shape + struct.pack("<QQI", offset, len(data), zlib.crc32(data))
+            )
             if len(data):
                 self.blocks.append((offset, data))
                 self.size = offset + len(data)
@@ -149,14 +149,16 @@ class _GraphSection:
         index = {id(record.source): position for position, record in enumerate(records)}
         inputs = [index[id(value)] for value in graph.inputs]
         inputs += [index[id(record.source)] for record in records if id(record.source) in self._as_inputs]
-        outputs, extra = [index[id(value)] for value in graph.outputs], []
+        outputs = [index[id(value)] for value in graph.outputs]
+        extra: list[tuple[int, int]] = []
         if output_names is not None:
             outputs, extra = _name_outputs(graph, output_names, records, index)
         self.values.append([record.source for record in records])
 
         encoded_nodes = [self._node(node, index) for node in graph.nodes]
         encoded_nodes += [
-            _text("identity") + _text("") + _numbers("i", [source]) + _numbers("i", [result]) + _list([]) for source, result in extra
+            _text("identity") + _text("") + _numbers("i", [source]) + _numbers("i", [result]) + _list([])
+            for source, result in extra
         ]
         origin = {result: source for source, result in extra}
         encoded_values = [
@@ -276,7 +278,7 @@ def _little_endian_bytes(array: Array) -> memoryview:
     dense = np.ascontiguousarray(array)
     if dense.dtype.byteorder == ">" or (dense.dtype.byteorder == "=" and sys.byteorder == "big"):
         dense = dense.astype(dense.dtype.newbyteorder("<"))
-    return memoryview(dense.reshape(-1).view(np.uint8)) if dense.size else memoryview(b"")
+    return dense.reshape(-1).view(np.uint8).data if dense.size else memoryview(b"")
 
 
 def _align(position: int) -> int:

@@ -1,4 +1,4 @@
-"""Lowers ONNX graphs to the IR: one function per op and version in which its meaning changed; others through their ONNX function body."""
+"""Lowers ONNX graphs to the IR: one function per op and version in which its meaning changed; others by their function body."""
 
 from __future__ import annotations
 

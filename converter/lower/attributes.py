@@ -14,7 +14,7 @@ from jitney.errors import InvalidModel
 def read_attributes(
     node: onnx.NodeProto, schema: defs.OpSchema, bound: Mapping[str, onnx.AttributeProto], name: str
 ) -> dict[str, onnx.AttributeProto]:
-    """Attributes by name: the node's own, then the schema's defaults. `bound` holds those of the function that the node is part of."""
+    """Attributes by name: the node's own, then the schema's defaults. `bound` has those of the function around the node."""
     given: dict[str, onnx.AttributeProto] = {}
     for attribute in node.attribute:
         if attribute.ref_attr_name:
@@ -33,12 +33,15 @@ def read_attributes(
         elif specification.default_value.type != AttributeProto.UNDEFINED:
             given[key] = specification.default_value
         elif specification.required:
-            raise InvalidModel(f"the attribute '{key}' is missing", node=name, op=node.op_type, hint="the model breaks the ONNX standard here")
+            raise InvalidModel(
+                f"the attribute '{key}' is missing", node=name, op=node.op_type, hint="the model breaks the ONNX standard here"
+            )
     return given
 
 
 def _check_type(attribute: onnx.AttributeProto, specification: defs.OpSchema.Attribute, op: str, name: str) -> None:
-    wanted = int(specification.type.value) if hasattr(specification.type, "value") else int(specification.type)
+    kind: Any = specification.type
+    wanted = int(getattr(kind, "value", kind))
     if attribute.type not in (wanted, AttributeProto.UNDEFINED):
         raise InvalidModel(
             f"the attribute '{attribute.name}' is of type {AttributeProto.AttributeType.Name(attribute.type)}, "

@@ -13,14 +13,15 @@ def if_(node: OnnxNode) -> Result:
     branches = [node.builder.subgraph(node.graph(name), node.scope) for name in ("then_branch", "else_branch")]
     for branch in branches:
         if len(branch.graph.outputs) != node.output_count:
-            raise node.invalid(f"has {node.output_count} results, but its branch '{branch.graph.name}' has {len(branch.graph.outputs)}")
+            raise node.invalid(
+                f"has {node.output_count} results, but its branch '{branch.graph.name}' has {len(branch.graph.outputs)}"
+            )
     if any(isinstance(output, Poison) for branch in branches for output in branch.graph.outputs):
         return [Poison(name) for name in node.proto.output]
     captured = {name: outer for branch in branches for name, (outer, _) in branch.captured.items()}
     graphs = [_close(branch, captured) for branch in branches]
     wanted = [index == 0 or node.wants(index) for index in range(node.output_count)]
-    results = node.emit_results("if", [node.operand(0), *captured.values()], wanted, **{"then": graphs[0], "else": graphs[1]})
-    return results
+    return node.emit_results("if", [node.operand(0), *captured.values()], wanted, **{"then": graphs[0], "else": graphs[1]})
 
 
 def _close(branch: GraphBuilder, captured: dict[str, Value]) -> Graph:

@@ -85,7 +85,9 @@ def swish(node: OnnxNode) -> Value:
 
 @lowers("IsInf")
 def is_inf(node: OnnxNode) -> Value:
-    return node.emit("is_inf", [node.operand(0)], negative=node.integer("detect_negative"), positive=node.integer("detect_positive"))
+    return node.emit(
+        "is_inf", [node.operand(0)], negative=node.integer("detect_negative"), positive=node.integer("detect_positive")
+    )
 
 
 @lowers("Mod")

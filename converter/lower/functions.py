@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import onnx
-from onnx import defs, helper
+from onnx import helper
 
 from ..ir import Affine, Value
 from ..load import canonical_domain
@@ -28,7 +29,12 @@ class FunctionBody:
         return FunctionBody(list(proto.input), list(proto.output), list(proto.node), opsets)
 
 
-def function_body(node: onnx.NodeProto, schema: defs.OpSchema, version: int, inputs: Sequence[Value | None]) -> FunctionBody | None:
+def has_body(schema: Any) -> bool:
+    """Whether the standard says what the op of this schema is made of."""
+    return bool(schema.has_function or schema.has_context_dependent_function)
+
+
+def function_body(node: onnx.NodeProto, schema: Any, version: int, inputs: Sequence[Value | None]) -> FunctionBody | None:
     """The body for a node of this schema in a model of opset `version`, or None. Some bodies depend on the operands' types."""
     data = b""
     if schema.has_function:
@@ -46,7 +52,7 @@ def function_body(node: onnx.NodeProto, schema: defs.OpSchema, version: int, inp
 
 
 def _nearest(available: Sequence[int], version: int) -> int:
-    """The newest body that the model's opset knows. Bodies written in newer ops say what the op always meant, and lower as well."""
+    """The newest body that the model's opset knows. Bodies in newer ops say what the op always meant, and lower as well."""
     return max((number for number in available if number <= version), default=min(available))
 
 

@@ -15,7 +15,7 @@ from ..ir import Graph, Node, Value, constant
 from ..load import canonical_domain
 from ..tensors import Array, sparse_to_array, to_array
 from .attributes import read_attributes
-from .functions import FunctionBody, function_body
+from .functions import FunctionBody, function_body, has_body
 from .node import OnnxNode
 from .registry import Result, find_lowering
 from .types import Types
@@ -69,7 +69,9 @@ class Scope:
 class GraphBuilder:
     """Builds one IR graph. A subgraph's builder has a parent, from which it captures values as explicit inputs."""
 
-    def __init__(self, context: Context, name: str, parent: GraphBuilder | None = None, parent_scope: Scope | None = None) -> None:
+    def __init__(
+        self, context: Context, name: str, parent: GraphBuilder | None = None, parent_scope: Scope | None = None
+    ) -> None:
         self.context = context
         self.types = Types()
         self.graph = Graph(name)
@@ -95,7 +97,9 @@ class GraphBuilder:
         for initializer in proto.initializer:
             self._define_constant(initializer.name, to_array(initializer, self.context.folder), initializer.data_type, scope)
         for sparse in proto.sparse_initializer:
-            self._define_constant(sparse.values.name, sparse_to_array(sparse, self.context.folder), sparse.values.data_type, scope)
+            self._define_constant(
+                sparse.values.name, sparse_to_array(sparse, self.context.folder), sparse.values.data_type, scope
+            )
         for node in _in_order(proto.node, scope.values):
             self.lower_node(node, scope)
         results = [self.find(info.name, scope) for info in proto.output]
@@ -146,7 +150,9 @@ class GraphBuilder:
 
     def _bind(self, name: str, value: Value, scope: Scope) -> None:
         if name in scope.values:
-            raise InvalidModel(f"'{name}' is defined twice in graph '{self.graph.name}'", hint="the model is not in single-assignment form")
+            raise InvalidModel(
+                f"'{name}' is defined twice in graph '{self.graph.name}'", hint="the model is not in single-assignment form"
+            )
         if value in self._provisional and not scope.function:
             value.name = name
             self._provisional.remove(value)
@@ -161,7 +167,9 @@ class GraphBuilder:
 
         local = self.context.functions.get((domain, proto.op_type))
         if local is not None:
-            bound = {default.name: default for default in local.attribute_proto} | {given.name: given for given in proto.attribute}
+            bound = {default.name: default for default in local.attribute_proto} | {
+                given.name: given for given in proto.attribute
+            }
             return self._expand(FunctionBody.of(local), inputs, bound, label, proto)
         try:
             schema = defs.get_schema(proto.op_type, version, domain)
@@ -169,8 +177,17 @@ class GraphBuilder:
             raise Unsupported("this op is not known", node=label, op=f"{proto.op_type} ({where})") from None
         attributes = read_attributes(proto, schema, scope.attributes, label)
         function = find_lowering(domain, proto.op_type, schema.since_version)
-        node = OnnxNode(self, scope, proto, schema.since_version, label, inputs, attributes, lambda: self._expand_schema(node, schema, version))
-        if function is None and not (schema.has_function or schema.has_context_dependent_function):
+        node = OnnxNode(
+            self,
+            scope,
+            proto,
+            schema.since_version,
+            label,
+            inputs,
+            attributes,
+            lambda: self._expand_schema(node, schema, version),
+        )
+        if function is None and not has_body(schema):
             raise Unsupported("this op is not supported", node=label, op=f"{proto.op_type} ({where})")
         if poisoned:
             self._look_through(node, scope)
@@ -193,7 +210,9 @@ class GraphBuilder:
             raise node.invalid(f"has {node.output_count} results; {schema.min_output} to {schema.max_output} are allowed")
         unknown = sorted(set(node.attributes) - set(schema.attributes))
         if unknown:
-            self.context.warnings.append(f"{node.op} node '{node.label}': the attribute '{unknown[0]}' is not known and was ignored")
+            self.context.warnings.append(
+                f"{node.op} node '{node.label}': the attribute '{unknown[0]}' is not known and was ignored"
+            )
 
     def _look_through(self, node: OnnxNode, scope: Scope) -> None:
         """Notes what is unsupported inside the subgraphs of a node that itself cannot be lowered."""
@@ -218,7 +237,12 @@ class GraphBuilder:
         return self._expand(body, node.inputs, node.attributes, node.label, node.proto)
 
     def _expand(
-        self, body: FunctionBody, inputs: Sequence[Value | None], bound: Mapping[str, onnx.AttributeProto], label: str, proto: onnx.NodeProto
+        self,
+        body: FunctionBody,
+        inputs: Sequence[Value | None],
+        bound: Mapping[str, onnx.AttributeProto],
+        label: str,
+        proto: onnx.NodeProto,
     ) -> Result:
         values = {name: value for name, value in zip(body.inputs, inputs, strict=False) if value is not None}
         scope = Scope(body.opsets, values, bound, function=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..ir import Value
 from .node import OnnxNode
-from .registry import lowers
+from .registry import Result, lowers
 
 
 @lowers("Reshape", since=5)
@@ -44,7 +44,9 @@ def slice_with_attributes(node: OnnxNode) -> Value:
     starts, ends, axes = node.integers("starts"), node.integers("ends"), node.integers("axes")
     if starts is None or ends is None:
         raise node.invalid("starts and ends are missing")
-    return node.emit("slice", [node.operand(0), node.int64s(starts), node.int64s(ends), None if axes is None else node.int64s(axes)])
+    return node.emit(
+        "slice", [node.operand(0), node.int64s(starts), node.int64s(ends), None if axes is None else node.int64s(axes)]
+    )
 
 
 @lowers("Slice", since=10)
@@ -97,7 +99,7 @@ def depth_to_space(node: OnnxNode) -> Value:
 
 
 @lowers("SpaceToDepth")
-def space_to_depth(node: OnnxNode) -> object:
+def space_to_depth(node: OnnxNode) -> Result:
     if node.has("mode") and node.text("mode") != "DCR":
         return node.expand_function()
     return node.emit("space_to_depth", [node.operand(0)], block=node.integer("blocksize"))

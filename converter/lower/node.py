@@ -137,7 +137,9 @@ class OnnxNode:
         """The number of dimensions."""
         self.builder.types.settle(value)
         if value.shape is None:
-            raise self.unsupported(f"the rank of '{value.name}' cannot be told", "give the shapes of the inputs: --shape NAME=1,3,224,224")
+            raise self.unsupported(
+                f"the rank of '{value.name}' cannot be told", "give the shapes of the inputs: --shape NAME=1,3,224,224"
+            )
         return len(value.shape)
 
     def shape(self, value: Value) -> Sequence[object] | None:
@@ -157,7 +159,9 @@ class OnnxNode:
         """Adds an IR node with one result."""
         return self.emit_results(op, inputs, [True], **attributes)[0]  # type: ignore[return-value]
 
-    def emit_results(self, op: str, inputs: Sequence[Value | None], wanted: Iterable[bool], **attributes: Attribute) -> list[Value | None]:
+    def emit_results(
+        self, op: str, inputs: Sequence[Value | None], wanted: Iterable[bool], **attributes: Attribute
+    ) -> list[Value | None]:
         """Adds an IR node with several results, None for those that nobody wants."""
         operands = list(inputs)
         while operands and operands[-1] is None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ..ir import Value
-from .node import Array, OnnxNode
+from .node import OnnxNode
 from .registry import lowers
+
+Doubles = npt.NDArray[np.float64]
 
 
 @lowers("BatchNormalization", since=7)
 def batch_normalization(node: OnnxNode) -> Value:
     if any(node.wants(index) for index in range(1, node.output_count)):
-        raise node.unsupported("batch normalisation in training mode (more than one result is used)", "export the model for inference")
+        raise node.unsupported(
+            "batch normalisation in training mode (more than one result is used)", "export the model for inference"
+        )
     if node.has("training_mode") and node.integer("training_mode") != 0:
         raise node.unsupported("batch normalisation with training_mode=1", "export the model for inference")
     if node.has("spatial") and node.integer("spatial") != 1:
@@ -21,7 +26,7 @@ def batch_normalization(node: OnnxNode) -> Value:
     parameters = [node.operand(index) for index in range(1, 5)]
     dims = [-1] + [1] * (node.rank(x) - 2)
     constants = [value.constant for value in parameters]
-    known = [array.astype(np.float64) for array in constants if array is not None]
+    known = [np.asarray(array, np.float64) for array in constants if array is not None]
     if len(known) == 4:
         scale, shift = _as_factor(known, node.number("epsilon"))
         dtype = node.dtype(x)
@@ -31,7 +36,7 @@ def batch_normalization(node: OnnxNode) -> Value:
     return node.emit("add", [node.emit("mul", [x, factor]), offset])
 
 
-def _as_factor(parameters: list[Array], epsilon: float) -> tuple[Array, Array]:
+def _as_factor(parameters: list[Doubles], epsilon: float) -> tuple[Doubles, Doubles]:
     """scale·(x − mean)/√(variance + ε) + bias as x·factor + offset."""
     scale, bias, mean, variance = parameters
     with np.errstate(all="ignore"):

@@ -39,7 +39,9 @@ def arg_reduce(node: OnnxNode) -> Value:
 
 @lowers("CumSum")
 def cumsum(node: OnnxNode) -> Value:
-    return node.emit("cumsum", [node.operand(0), node.operand(1)], exclusive=node.integer("exclusive"), reverse=node.integer("reverse"))
+    return node.emit(
+        "cumsum", [node.operand(0), node.operand(1)], exclusive=node.integer("exclusive"), reverse=node.integer("reverse")
+    )
 
 
 @lowers("TopK", since=1)

@@ -1,4 +1,4 @@
-"""Answers what type a value has while the graph is still being built, by inferring what has been added since the last question."""
+"""Tells the type of a value while the graph is still being built, by inferring what was added since the last question."""
 
 from __future__ import annotations
 

@@ -55,7 +55,9 @@ def _spatial_rank(node: OnnxNode, weights: Value) -> int:
         raise node.invalid(f"the weights have {rank + 2} dimensions; 3 or more are wanted")
     shape = node.shape(weights)
     assert shape is not None
-    if kernel is not None and (len(kernel) != rank or any(isinstance(dim, int) and dim != size for size, dim in zip(kernel, shape[2:], strict=True))):
+    if kernel is not None and (
+        len(kernel) != rank or any(isinstance(dim, int) and dim != size for size, dim in zip(kernel, shape[2:], strict=True))
+    ):
         raise node.invalid(f"kernel_shape is {kernel}, but the weights have the shape {list(shape)}")
     return rank
 
@@ -74,7 +76,12 @@ def _windows(node: OnnxNode, rank: int) -> dict[str, Attribute]:
         raise node.invalid(f"auto_pad is '{node.text('auto_pad')}', which is not among {sorted(filter(None, _AUTO_PAD))}")
     # With automatic padding, the standard says that pads are not to be looked at.
     pads = _sizes(node, "pads", 2 * rank, 0) if auto_pad == "explicit" else [0] * (2 * rank)
-    return {"strides": _sizes(node, "strides", rank, 1), "dilations": _sizes(node, "dilations", rank, 1), "pads": pads, "auto_pad": auto_pad}
+    return {
+        "strides": _sizes(node, "strides", rank, 1),
+        "dilations": _sizes(node, "dilations", rank, 1),
+        "pads": pads,
+        "auto_pad": auto_pad,
+    }
 
 
 def _sizes(node: OnnxNode, name: str, count: int, default: int) -> list[int]:

@@ -10,6 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
+from onnx import TensorProto, defs, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
 from jitney import Session
 from jitney.converter.infer import infer_shapes
 from jitney.converter.load import load
@@ -17,8 +20,6 @@ from jitney.converter.lower import lower
 from jitney.converter.passes import run_passes
 from jitney.converter.reference import CORRECTED
 from jitney.converter.write import serialise
-from onnx import TensorProto, defs, helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 
 Array = npt.NDArray[Any]
 NEWEST = min(28, defs.onnx_opset_version())
@@ -107,7 +108,7 @@ def run_jny(model: onnx.ModelProto, feeds: dict[str, Array], *, simplify: bool =
 
 
 def reference(model: onnx.ModelProto, feeds: dict[str, Array]) -> dict[str, Array]:
-    """By ONNX Runtime; by onnx's evaluator for what ONNX Runtime lacks; and if both lack it in its newest version, by the version before."""
+    """By ONNX Runtime; by onnx's evaluator for what that lacks; if both lack the op's newest version, by the one before."""
     names = [info.name for info in model.graph.output]
     for run in (_run_onnx_runtime, _run_evaluator):
         with contextlib.suppress(Exception):

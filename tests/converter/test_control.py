@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from jitney.converter.load import load
-from jitney.converter.lower import lower
 from onnx import TensorProto, helper, numpy_helper
-
 from op_check import check_model, floats, model_of, value, versions
 
+from jitney.converter.load import load
+from jitney.converter.lower import lower
 
-def branch(name: str, nodes: list[onnx.NodeProto], output: str, initializers: list[onnx.TensorProto] | None = None) -> onnx.GraphProto:
+
+def branch(
+    name: str, nodes: list[onnx.NodeProto], output: str, initializers: list[onnx.TensorProto] | None = None
+) -> onnx.GraphProto:
     return helper.make_graph(nodes, name, [], [value(output)], initializers or [])
 
 

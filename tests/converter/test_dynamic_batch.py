@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from onnx import helper, numpy_helper
+from op_check import floats, model_of, reference, value
+
 from jitney import Session
 from jitney.converter.convert import convert
 from jitney.errors import Unsupported
-from onnx import helper, numpy_helper
-
-from op_check import floats, model_of, reference, value
 
 
 def opened(model: onnx.ModelProto, folder: Path) -> Session:
@@ -145,7 +145,11 @@ def test_dividing_by_the_number_of_rows_mixes_them(tmp_path: Path) -> None:
         helper.make_node("Div", ["x", "f"], ["y"], name="culprit"),
     ]
     with pytest.raises(Unsupported, match="number"):
-        convert(model_of(nodes, [value("x", [2, 4])], [value("y")], constants(zero=np.array(0))), tmp_path / "m.jny", dynamic_batch=True)
+        convert(
+            model_of(nodes, [value("x", [2, 4])], [value("y")], constants(zero=np.array(0))),
+            tmp_path / "m.jny",
+            dynamic_batch=True,
+        )
 
 
 def test_an_open_batch_stays_as_it_is(tmp_path: Path) -> None:

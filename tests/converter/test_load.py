@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
+from op_check import check_model, floats, model_of, run_jny, value
+
 from jitney.converter.convert import convert
 from jitney.converter.ir import Affine, symbol
 from jitney.converter.load import load
 from jitney.converter.lower import lower
-from jitney.errors import Error, InvalidInput, InvalidModel, IoError, Mismatch, Unsupported
-from onnx import TensorProto, helper, numpy_helper
-
-from op_check import check_model, floats, model_of, run_jny, value
+from jitney.errors import Error, InvalidInput, InvalidModel, IoError, Unsupported
 
 
 def relu_model(**changes: object) -> onnx.ModelProto:
@@ -53,10 +54,8 @@ def test_flipped_bits_never_escape_as_other_errors(tmp_path: Path) -> None:
     for _ in range(150):
         damaged = bytearray(data)
         damaged[int(random.integers(0, 120))] ^= 1 << int(random.integers(0, 8))
-        try:
+        with contextlib.suppress(Error):
             convert(bytes(damaged), tmp_path / "m.jny", verify=False)
-        except Error:
-            pass
 
 
 def test_missing_and_odd_paths(tmp_path: Path) -> None:
@@ -69,7 +68,10 @@ def test_missing_and_odd_paths(tmp_path: Path) -> None:
 
 
 def test_other_kinds_of_files(tmp_path: Path) -> None:
-    for data, text in ((b"\x89JNY\r\n\x1a\n" + bytes(100), "Jitney model already"), (b"version https://git-lfs.github.com/spec/v1\n", "LFS")):
+    for data, text in (
+        (b"\x89JNY\r\n\x1a\n" + bytes(100), "Jitney model already"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "LFS"),
+    ):
         with pytest.raises(InvalidModel, match=text):
             load(data)
 
@@ -148,11 +150,18 @@ def test_undefined_values_and_cycles() -> None:
 
 def test_nodes_out_of_order_are_put_in_order() -> None:
     nodes = [helper.make_node("Neg", ["h"], ["y"]), helper.make_node("Relu", ["x"], ["h"])]
-    assert run_jny(model_of(nodes, [value("x", [2])], [value("y")]), {"x": np.array([-1, 2], np.float32)})["y"].tolist() == [0, -2]
+    assert run_jny(model_of(nodes, [value("x", [2])], [value("y")]), {"x": np.array([-1, 2], np.float32)})["y"].tolist() == [
+        0,
+        -2,
+    ]
 
 
 def test_node_names_are_made_unique() -> None:
-    nodes = [helper.make_node("Relu", ["x"], ["a"], name="n"), helper.make_node("Neg", ["a"], ["b"], name="n"), helper.make_node("Exp", ["b"], ["y"])]
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"], name="n"),
+        helper.make_node("Neg", ["a"], ["b"], name="n"),
+        helper.make_node("Exp", ["b"], ["y"]),
+    ]
     names = [node.name for node in lower(load(model_of(nodes, [value("x", [2])], [value("y")]))).graph.nodes]
     assert names == ["n", "n.1", "y"]
 
@@ -191,7 +200,9 @@ def test_stored_int8_weights_stay_int8(tmp_path: Path) -> None:
 def test_sparse_initializers() -> None:
     values = numpy_helper.from_array(np.array([1.5, 2.5], np.float32), "w")
     model = model_of([helper.make_node("Add", ["x", "w"], ["y"])], [value("x", [2, 3])], [value("y")])
-    model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, numpy_helper.from_array(np.array([1, 5], np.int64), "i"), [2, 3]))
+    model.graph.sparse_initializer.append(
+        helper.make_sparse_tensor(values, numpy_helper.from_array(np.array([1, 5], np.int64), "i"), [2, 3])
+    )
     expected = np.array([[0, 1.5, 0], [0, 0, 2.5]], np.float32)
     np.testing.assert_array_equal(run_jny(model, {"x": np.zeros((2, 3), np.float32)})["y"], expected)
 
@@ -204,7 +215,9 @@ def test_a_batch_written_as_minus_one_or_zero_is_open(size: int) -> None:
 
 def test_names_of_open_sizes() -> None:
     infos = [value("x", ["N", "floor(H/2)+1", "?", "?"]), value("y", ["N", "floor(H/2)+1", "p2o.Dim.0", ""])]
-    model = model_of([helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Relu", ["y"], ["b"])], infos, [value("a"), value("b")])
+    model = model_of(
+        [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Relu", ["y"], ["b"])], infos, [value("a"), value("b")]
+    )
     x, y = lower(load(model)).graph.inputs
     assert x.shape is not None and y.shape is not None
     assert [str(dim) for dim in x.shape] == ["N", "floor_H_2_1", "x_2", "x_3"]
@@ -213,10 +226,17 @@ def test_names_of_open_sizes() -> None:
 
 def test_shapes_given_by_the_user() -> None:
     infos = [value("x", ["N", 3]), value("y", ["N", "M"])]
-    model = model_of([helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Relu", ["y"], ["b"])], infos, [value("a"), value("b")])
+    model = model_of(
+        [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Relu", ["y"], ["b"])], infos, [value("a"), value("b")]
+    )
     x, y = lower(load(model), {"x": (2, 3)}).graph.inputs
     assert x.shape == [2, 3] and y.shape == [2, Affine(0, (("M", 1),))]
-    for wrong, text in (({"z": (1,)}, "'z'"), ({"x": (1, 2, 3)}, "dimensions"), ({"x": (1, 4)}, "fixes 3"), ({"x": (-1, 3)}, "-1")):
+    for wrong, text in (
+        ({"z": (1,)}, "'z'"),
+        ({"x": (1, 2, 3)}, "dimensions"),
+        ({"x": (1, 4)}, "fixes 3"),
+        ({"x": (-1, 3)}, "-1"),
+    ):
         with pytest.raises(InvalidInput, match=text):
             lower(load(model), wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="disagree"):
@@ -251,7 +271,9 @@ def test_an_input_of_unknown_rank() -> None:
     ],
 )
 def test_tensors_that_do_not_add_up(change: Callable[[onnx.TensorProto], None]) -> None:
-    model = model_of([helper.make_node("Add", ["x", "w"], ["y"])], [value("x", [4])], [value("y")], [numpy_helper.from_array(floats(4), "w")])
+    model = model_of(
+        [helper.make_node("Add", ["x", "w"], ["y"])], [value("x", [4])], [value("y")], [numpy_helper.from_array(floats(4), "w")]
+    )
     change(model.graph.initializer[0])
     with pytest.raises(InvalidModel, match="'w'"):
         lower(load(model))
@@ -312,7 +334,14 @@ def test_all_unsupported_nodes_are_listed() -> None:
         lower(load(model))
     text = str(caught.value)
     assert text.startswith("4 nodes")
-    for part in ("2 × Det (opset 17)", "'first', 'second'", "Nonsense (opset 17)", "'third'", "Special (com.example 1)", "'fourth'"):
+    for part in (
+        "2 × Det (opset 17)",
+        "'first', 'second'",
+        "Nonsense (opset 17)",
+        "'third'",
+        "Special (com.example 1)",
+        "'fourth'",
+    ):
         assert part in text
 
 
@@ -358,8 +387,11 @@ def test_a_shape_contradiction_names_the_node(tmp_path: Path) -> None:
 
 
 def test_outputs_that_are_inputs_constants_or_the_same_value() -> None:
-    nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Identity", ["y"], ["z"]), helper.make_node("Constant", [], ["c"], value_float=2.0)]
+    nodes = [
+        helper.make_node("Relu", ["x"], ["y"]),
+        helper.make_node("Identity", ["y"], ["z"]),
+        helper.make_node("Constant", [], ["c"], value_float=2.0),
+    ]
     model = model_of(nodes, [value("x", [2])], [value("x"), value("y"), value("z"), value("c")])
     results = run_jny(model, {"x": np.array([-1, 2], np.float32)})
     assert {name: array.tolist() for name, array in results.items()} == {"x": [-1, 2], "y": [0, 2], "z": [0, 2], "c": 2.0}
-    assert Mismatch

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from jitney.converter.lower.elementwise import UNARY
 from onnx import TensorProto, helper
-
 from op_check import Array, check, floats, over_versions, rng, versions
 
-_DOMAINS = {"Acosh": (1.0, 4.0), "Acos": (-1.0, 1.0), "Asin": (-1.0, 1.0), "Atanh": (-0.9, 0.9), "Log": (0.1, 4.0), "Sqrt": (0.0, 4.0)}
+from jitney.converter.lower.elementwise import UNARY
+
+_DOMAINS = {
+    "Acosh": (1.0, 4.0),
+    "Acos": (-1.0, 1.0),
+    "Asin": (-1.0, 1.0),
+    "Atanh": (-0.9, 0.9),
+    "Log": (0.1, 4.0),
+    "Sqrt": (0.0, 4.0),
+}
 
 
 @over_versions(*[op for op in UNARY if op not in ("Not", "BitwiseNot", "IsNaN")])
@@ -40,7 +47,9 @@ def test_unary_special_values(op: str, opset: int) -> None:
 
 
 @over_versions("Add", "Sub", "Mul", "Div", "Pow", "PRelu")
-@pytest.mark.parametrize(("a", "b"), [((2, 3, 4), (2, 3, 4)), ((2, 3, 4), (4,)), ((2, 3, 4), (3, 1)), ((2, 3, 4), ()), ((0, 3), (3,))])
+@pytest.mark.parametrize(
+    ("a", "b"), [((2, 3, 4), (2, 3, 4)), ((2, 3, 4), (4,)), ((2, 3, 4), (3, 1)), ((2, 3, 4), ()), ((0, 3), (3,))]
+)
 def test_binary(op: str, opset: int, a: tuple[int, ...], b: tuple[int, ...]) -> None:
     check(op, [np.abs(floats(*a)) if op == "Pow" else floats(*a), floats(*b, seed=1)], opset=opset)
 

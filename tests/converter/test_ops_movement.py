@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import helper, numpy_helper
-
 from op_check import check, check_model, floats, int64s, make_model, model_of, over_versions, run_jny, value, versions
 
 
@@ -218,7 +217,7 @@ def test_scatter_nd(op: str, opset: int) -> None:
 @over_versions("Shape")
 def test_shape(op: str, opset: int) -> None:
     check(op, [floats(2, 3, 4)], opset=opset)
-    for options in ([] if opset < 15 else [{"start": 1}, {"end": -1}, {"start": -2, "end": 10}, {"start": 2, "end": 1}]):
+    for options in [] if opset < 15 else [{"start": 1}, {"end": -1}, {"start": -2, "end": 10}, {"start": 2, "end": 1}]:
         check(op, [floats(2, 3, 4)], opset=opset, **options)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jitney.errors import Unsupported
-
 from op_check import check, floats, int64s, make_model, over_versions, reference, rng, run_jny, versions
+
+from jitney.errors import Unsupported
 
 
 @over_versions("Conv")
@@ -101,7 +101,16 @@ def test_lp_pool(op: str, opset: int, p: int) -> None:
 @over_versions("MatMul")
 @pytest.mark.parametrize(
     ("a", "b"),
-    [((3, 4), (4, 5)), ((2, 3, 4), (4, 5)), ((2, 3, 4), (2, 4, 5)), ((2, 1, 3, 4), (3, 4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((2, 3, 4), (4,))],
+    [
+        ((3, 4), (4, 5)),
+        ((2, 3, 4), (4, 5)),
+        ((2, 3, 4), (2, 4, 5)),
+        ((2, 1, 3, 4), (3, 4, 5)),
+        ((4,), (4, 5)),
+        ((3, 4), (4,)),
+        ((4,), (4,)),
+        ((2, 3, 4), (4,)),
+    ],
 )
 def test_matmul(op: str, opset: int, a: tuple[int, ...], b: tuple[int, ...]) -> None:
     check(op, [floats(*a), floats(*b, seed=1)], opset=opset)
@@ -238,7 +247,15 @@ def test_resize_of_some_axes(op: str, opset: int) -> None:
     check(op, [x, None, np.array([2.0, 0.5], np.float32)], opset=opset, constants=[2], axes=[3, 2], mode="linear")
     check(op, [x, None, np.array([1, 1, 0.5, 0.5], np.float32)], opset=opset, constants=[2], mode="linear", antialias=1)
     for policy in ("not_larger", "not_smaller"):
-        check(op, [x, None, None, int64s(10, 9)], opset=opset, constants=[3], axes=[2, 3], mode="linear", keep_aspect_ratio_policy=policy)
+        check(
+            op,
+            [x, None, None, int64s(10, 9)],
+            opset=opset,
+            constants=[3],
+            axes=[2, 3],
+            mode="linear",
+            keep_aspect_ratio_policy=policy,
+        )
 
 
 def test_resize_to_a_size_that_is_fed() -> None:

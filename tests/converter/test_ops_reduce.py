@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from jitney.converter.lower.reduce import KINDS
-
 from op_check import check, floats, int64s, over_versions, rng, versions
+
+from jitney.converter.lower.reduce import KINDS
 
 
 def _reduce_cases(by_attribute: bool) -> pytest.MarkDecorator:

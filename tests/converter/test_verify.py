@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
+from op_check import convert_bytes, floats, model_of, value
+
 from jitney.converter import convert as convert_package
 from jitney.converter import verify
 from jitney.converter.compare import check_output
@@ -18,10 +21,6 @@ from jitney.converter.lower import lower
 from jitney.converter.reference import Reference
 from jitney.converter.sample import input_specs, random_feeds
 from jitney.errors import InvalidInput, Mismatch
-from onnx import TensorProto, helper, numpy_helper
-
-from op_check import convert_bytes, floats, model_of, value
-
 
 VERIFY = importlib.import_module("jitney.converter.verify")  # the package's function of that name hides the module
 
@@ -128,7 +127,10 @@ def test_nan_infinity_and_types() -> None:
 
 def test_tied_scores_are_compared_at_the_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two rankings of nearly equal scores are both right."""
-    nodes = [helper.make_node("Mul", ["x", "tiny"], ["scores"]), helper.make_node("ArgMax", ["scores"], ["y"], axis=1, keepdims=0)]
+    nodes = [
+        helper.make_node("Mul", ["x", "tiny"], ["scores"]),
+        helper.make_node("ArgMax", ["scores"], ["y"], axis=1, keepdims=0),
+    ]
     tiny = numpy_helper.from_array(np.array(1e-30, np.float32), "tiny")
     model = model_of(nodes, [value("x", ["N", 50])], [value("y")], [tiny])
     flipped = onnx.ModelProto()
@@ -156,7 +158,11 @@ def test_integers_are_drawn_within_what_consumers_allow() -> None:
         helper.make_node("Add", ["w", "k"], ["y"]),
     ]
     inputs = [value(name, ["N", "S"], TensorProto.INT64) for name in ("ids", "types", "mask")]
-    inputs += [value("k_count", [1], TensorProto.INT64), value("target", [1], TensorProto.INT64), value("flag", [2], TensorProto.BOOL)]
+    inputs += [
+        value("k_count", [1], TensorProto.INT64),
+        value("target", [1], TensorProto.INT64),
+        value("flag", [2], TensorProto.BOOL),
+    ]
     arrays = {"words": floats(11, 4), "kinds": floats(2, 4), "axes": np.array([0]), "w0": floats(5)}
     constants = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
     model = lower(load(model_of(nodes, inputs, [value("y"), value("m"), value("top"), value("r")], constants)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 
+import jny_reader
 import numpy as np
+
 from jitney.converter.ir import Affine, Graph, Model, Node, Quantisation, Value, constant, symbol
 from jitney.converter.write import lay_out, serialise, write_model
-
-import jny_reader
 
 
 def small_model() -> Model:
@@ -100,7 +100,9 @@ def test_subgraphs_follow_their_graph() -> None:
         inside, result = Value("c", 1, [2]), Value("r", 1, [2])
         return Graph(name, [inside], [result], [Node(op, [inside], [result])])
 
-    inner = Node("if", [Value("p", 9, []), Value("q", 1, [2])], [Value("s", 1)], {"then": branch("t2", "abs"), "else": branch("e2", "exp")})
+    inner = Node(
+        "if", [Value("p", 9, []), Value("q", 1, [2])], [Value("s", 1)], {"then": branch("t2", "abs"), "else": branch("e2", "exp")}
+    )
     middle = Graph("mid", [*inner.inputs], [inner.output], [inner])  # type: ignore[list-item]
     condition, x, y = Value("b", 9, []), Value("x", 1, [2]), Value("y", 1)
     outer = Node("if", [condition, x], [y], {"then": branch("t", "relu"), "else": middle})
