@@ -23,8 +23,9 @@ inline V activate(V x, V alpha, V beta, V slope) {
 }
 
 template <Activation kActivation>
-void epilogue_with(const Epilogue& e, std::size_t rows, std::size_t columns, const float* acc, std::ptrdiff_t acc_stride,
+void epilogue_with(const Epilogue& given, std::size_t rows, std::size_t columns, const float* acc, std::ptrdiff_t acc_stride,
                    float* c, std::ptrdiff_t c_stride) {
+  const Epilogue e = given;  // a copy that c cannot overlap, so that its fields stay in registers
   const V scale = set(e.scale);
   const V alpha = set(e.alpha);
   const V beta = set(e.beta);

@@ -60,7 +60,12 @@ void pack_conv(const ConvKernel& kernel, const Spatial& size, std::size_t channe
 
 TileGrid conv_tiles(const ConvKernel& kernel, const ConvGeometry& geometry, std::size_t channels, std::size_t filters,
                     std::size_t threads) noexcept {
-  TileGrid grid = gemm_tiles(*kernel.gemm, geometry.pixels(), filters, geometry.taps() * channels, threads);
+  // Neighbouring pixels share all but stride × stride pixels of their input.
+  const std::size_t own = static_cast<std::size_t>(std::min(geometry.stride[0], geometry.kernel[0]) *
+                                                   std::min(geometry.stride[1], geometry.kernel[1]) *
+                                                   std::min(geometry.stride[2], geometry.kernel[2]));
+  TileGrid grid =
+      gemm_tiles(*kernel.gemm, geometry.pixels(), filters, geometry.taps() * channels, threads, own * channels * sizeof(float));
   const std::size_t mr = kernel.gemm->mr;
   const std::size_t most = kTableBytes / (tap_runs(geometry, channels).runs * sizeof(const float*)) / mr * mr;
   grid.row_step = std::min(grid.row_step, std::max(mr, most));
@@ -79,6 +84,7 @@ void conv_tile(const ConvKernel& kernel, const ConvArgs& args, std::size_t p0, s
   const TapRuns taps = tap_runs(args.geometry, args.channels);
   const float* const* table =
       fill_indirection(args.geometry, taps, args.channels, args.input, args.zeros, p0, p1, gemm.mr, scratch);
+  const RowGroups groups(p1 - p0, gemm.mr);
   const std::optional<Clamp> clamp = as_clamp(args.epilogue);
   for (std::size_t f = f0; f < f1; f += gemm.nr) {
     const std::ptrdiff_t column = static_cast<std::ptrdiff_t>(f);
@@ -88,11 +94,12 @@ void conv_tile(const ConvKernel& kernel, const ConvArgs& args, std::size_t p0, s
     tile.k = taps.length;
     tile.b = args.weights + f * taps.runs * taps.length;
     tile.ldc = args.output_stride;
-    for (std::size_t p = p0; p < p1; p += gemm.mr, tile.rows += gemm.mr * taps.runs) {
+    std::size_t p = p0;
+    for (std::size_t group = 0; group < groups.count; ++group, tile.rows += gemm.mr * taps.runs) {
       const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(p);
       tile.c = args.output + row * args.output_stride + column;
-      run_micro_tile(gemm, tile, shifted(args.epilogue, row, column), clamp, std::min(gemm.mr, p1 - p),
-                     std::min(gemm.nr, f1 - f));
+      run_micro_tile(gemm, tile, shifted(args.epilogue, row, column), clamp, groups.height(group), std::min(gemm.nr, f1 - f));
+      p += groups.height(group);
     }
   }
 }

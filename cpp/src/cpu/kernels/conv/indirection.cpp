@@ -86,8 +86,6 @@ float* fill_merged(const ConvGeometry& g, std::size_t channels, const float* inp
   return spare;
 }
 
-std::size_t groups(std::size_t pixels, std::size_t mr) noexcept { return (pixels + mr - 1) / mr; }
-
 }  // namespace
 
 TapRuns tap_runs(const ConvGeometry& g, std::size_t channels) noexcept {
@@ -100,35 +98,32 @@ TapRuns tap_runs(const ConvGeometry& g, std::size_t channels) noexcept {
 }
 
 std::size_t indirection_bytes(const TapRuns& taps, std::size_t pixels, std::size_t mr) noexcept {
-  const std::size_t entries = groups(pixels, mr) * mr * taps.runs;
+  const std::size_t entries = RowGroups(pixels, mr).count * mr * taps.runs;
   const std::size_t spare = taps.merged ? (pixels * taps.runs + 1) * taps.length : 0;
   return entries * sizeof(const float*) + spare * sizeof(float);
 }
 
 const float* const* fill_indirection(const ConvGeometry& g, const TapRuns& taps, std::size_t channels, const float* input,
                                      const float* zeros, std::size_t p0, std::size_t p1, std::size_t mr, void* scratch) noexcept {
+  const RowGroups groups(p1 - p0, mr);
   const float** table = static_cast<const float**>(scratch);
-  float* spare = reinterpret_cast<float*>(table + groups(p1 - p0, mr) * mr * taps.runs);
+  float* spare = reinterpret_cast<float*>(table + groups.count * mr * taps.runs);
   if (taps.merged) {
     zeros = spare;
     spare = std::fill_n(spare, taps.length, 0.0f);
   }
   Pixel pixel(g, p0);
   const float** group = table;
-  std::size_t slot = 0;
-  for (std::size_t p = p0; p < p1; ++p, pixel.advance(g)) {
-    if (taps.merged) {
-      spare = fill_merged(g, channels, input, zeros, pixel, group + slot, mr, spare);
-    } else {
-      fill_single(g, input, zeros, pixel, group + slot, mr);
+  for (std::size_t i = 0; i < groups.count; ++i) {
+    const std::size_t used = groups.height(i);
+    for (std::size_t slot = 0; slot < used; ++slot, pixel.advance(g)) {
+      if (taps.merged) {
+        spare = fill_merged(g, channels, input, zeros, pixel, group + slot, mr, spare);
+      } else {
+        fill_single(g, input, zeros, pixel, group + slot, mr);
+      }
     }
-    if (++slot == mr) {
-      slot = 0;
-      group += mr * taps.runs;
-    }
-  }
-  if (slot != 0) {
-    for (std::size_t run = 0; run < taps.runs; ++run, group += mr) std::fill(group + slot, group + mr, group[slot - 1]);
+    for (std::size_t run = 0; run < taps.runs; ++run, group += mr) std::fill(group + used, group + mr, group[used - 1]);
   }
   return table;
 }

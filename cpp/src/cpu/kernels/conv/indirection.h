@@ -19,8 +19,8 @@ TapRuns tap_runs(const ConvGeometry& geometry, std::size_t channels) noexcept;
 /// Bytes that fill_indirection may use for `pixels` output pixels.
 std::size_t indirection_bytes(const TapRuns& taps, std::size_t pixels, std::size_t mr) noexcept;
 
-/// Fills `scratch` for output pixels [p0, p1) and returns the table: for each group of mr pixels, runs · mr pointers, the
-/// pixel's index running fastest. The last group is filled up with its last pixel.
+/// Fills `scratch` for output pixels [p0, p1) and returns the table: for each group of RowGroups, runs · mr pointers,
+/// the pixel's index running fastest. Groups of fewer than mr pixels are filled up with their last.
 const float* const* fill_indirection(const ConvGeometry& geometry, const TapRuns& taps, std::size_t channels, const float* input,
                                      const float* zeros, std::size_t p0, std::size_t p1, std::size_t mr, void* scratch) noexcept;
 

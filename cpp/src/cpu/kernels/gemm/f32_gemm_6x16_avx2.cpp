@@ -9,6 +9,7 @@ namespace {
 constexpr std::size_t kRows = 6;
 constexpr std::size_t kColumns = 16;
 constexpr std::size_t kWidePanels = 4;
+constexpr std::size_t kPrefetch = 32 * kColumns;
 
 inline void finish_row(const MicroTile& t, std::size_t row, __m256 left, __m256 right) {
   if (t.bias != nullptr) {
@@ -44,6 +45,8 @@ void tile(const MicroTile& t) {
     const float* a4 = rows[4];
     const float* a5 = rows[5];
     for (std::size_t i = 0; i < t.k; ++i, b += kColumns) {
+      // The processor's own prefetching stops at each page of a panel that is larger than the first-level cache.
+      _mm_prefetch(reinterpret_cast<const char*>(b + kPrefetch), _MM_HINT_T0);
       const __m256 b0 = _mm256_loadu_ps(b);
       const __m256 b1 = _mm256_loadu_ps(b + 8);
 #define JITNEY_STEP(r)                              \

@@ -79,10 +79,12 @@ void gemm_tile(const GemmKernel& kernel, const GemmArgs& args, std::size_t m0, s
   const std::optional<Clamp> clamp = as_clamp(args.epilogue);
   if (m1 == m0 + 1) n0 = wide_row(kernel, args, m0, n0, n1);
   const float* rows[kMaxTileRows];
+  const RowGroups groups(m1 - m0, kernel.mr);
   for (std::size_t n = n0; n < n1; n += kernel.nr) {
     const std::ptrdiff_t j = static_cast<std::ptrdiff_t>(n);
-    for (std::size_t m = m0; m < m1; m += kernel.mr) {
-      const std::size_t used = std::min(kernel.mr, m1 - m);
+    std::size_t m = m0;
+    for (std::size_t group = 0; group < groups.count; ++group) {
+      const std::size_t used = groups.height(group);
       for (std::size_t r = 0; r < kernel.mr; ++r)
         rows[r] = args.a + static_cast<std::ptrdiff_t>(m + std::min(r, used - 1)) * args.lda;
       const std::ptrdiff_t i = static_cast<std::ptrdiff_t>(m);
@@ -93,6 +95,7 @@ void gemm_tile(const GemmKernel& kernel, const GemmArgs& args, std::size_t m0, s
       tile.c = args.c + i * args.ldc + j;
       tile.ldc = args.ldc;
       run_micro_tile(kernel, tile, shifted(args.epilogue, i, j), clamp, used, std::min(kernel.nr, n1 - n));
+      m += used;
     }
   }
 }

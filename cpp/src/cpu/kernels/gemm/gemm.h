@@ -52,6 +52,17 @@ std::span<const GemmKernel* const> gemm_kernels() noexcept;
 /// The best one that may run at this level.
 const GemmKernel& gemm_kernel(Isa active) noexcept;
 
+/// Rows cut into groups of nearly equal height ≤ mr: a last group of one or two rows would cost as much time as one of four.
+struct RowGroups {
+  RowGroups(std::size_t rows, std::size_t mr) noexcept
+      : count((rows + mr - 1) / mr), base(count == 0 ? 0 : rows / count), taller(count == 0 ? 0 : rows % count) {}
+  std::size_t height(std::size_t group) const noexcept { return group < taller ? base + 1 : base; }
+
+  std::size_t count;
+  std::size_t base;
+  std::size_t taller;  // this many groups, the first, have one row more
+};
+
 /// Runs one register tile of `rows` × `columns` results with any epilogue, whose pointers are at the tile's first element.
 /// `clamp` is as_clamp(epilogue). `tile` needs its rows, taps, k, b, c and ldc.
 void run_micro_tile(const GemmKernel& kernel, MicroTile tile, const Epilogue& epilogue, const std::optional<Clamp>& clamp,
@@ -98,6 +109,9 @@ struct TileGrid {
 };
 
 TileGrid gemm_tiles(const GemmKernel& kernel, std::size_t m, std::size_t n, std::size_t k, std::size_t threads) noexcept;
+/// The same where rows of A overlap in memory: `row_bytes` is what a row adds to what its neighbours have read.
+TileGrid gemm_tiles(const GemmKernel& kernel, std::size_t m, std::size_t n, std::size_t k, std::size_t threads,
+                    std::size_t row_bytes) noexcept;
 
 /// Computes C for rows [m0, m1) and columns [n0, n1); n0 must be a multiple of nr. k = 0 gives epilogue(0).
 void gemm_tile(const GemmKernel& kernel, const GemmArgs& args, std::size_t m0, std::size_t m1, std::size_t n0,

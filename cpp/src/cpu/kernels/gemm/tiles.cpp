@@ -6,15 +6,22 @@
 namespace jitney::kernels {
 namespace {
 
-// The part of A that one tile reads again for each panel of B should stay in the second-level cache of small processors.
+// What a tile reads again and again should stay in the second-level cache of small processors: its rows of A, read for each
+// panel of B, and, where there are several tiles below each other, its columns of B.
 constexpr std::size_t kRowBlockBytes = 128 * 1024;
+constexpr std::size_t kColumnBlockBytes = 256 * 1024;
 // Enough tiles per thread that one which starts late or runs slower can be relieved.
 constexpr std::size_t kTilesPerThread = 4;
 // Below this many multiply-adds a tile is not worth handing to a thread.
 constexpr std::size_t kLeastWork = 32 * 1024;
 
-std::size_t divide_up(std::size_t a, std::size_t b) noexcept { return (a + b - 1) / b; }
-std::size_t round_up(std::size_t a, std::size_t step) noexcept { return divide_up(a, step) * step; }
+std::size_t round_up(std::size_t a, std::size_t step) noexcept { return (a + step - 1) / step * step; }
+
+/// The largest multiple of `unit` whose `bytes` each fit into `budget`, at least one unit, and no more than covers `size`.
+std::size_t block(std::size_t size, std::size_t unit, std::size_t bytes, std::size_t budget) noexcept {
+  const std::size_t fitting = budget / std::max<std::size_t>(1, bytes) / unit * unit;
+  return std::max(unit, std::min(fitting, round_up(size, unit)));
+}
 
 }  // namespace
 
@@ -26,35 +33,35 @@ TileGrid::Tile TileGrid::tile(std::size_t index) const noexcept {
   return {row, std::min(rows, row + row_step), column, std::min(columns, column + column_step)};
 }
 
-TileGrid gemm_tiles(const GemmKernel& kernel, std::size_t m, std::size_t n, std::size_t k, std::size_t threads) noexcept {
+TileGrid gemm_tiles(const GemmKernel& kernel, std::size_t m, std::size_t n, std::size_t k, std::size_t threads,
+                    std::size_t row_bytes) noexcept {
   TileGrid grid;
   grid.rows = m;
   grid.columns = n;
-  const std::size_t row_bytes = std::max<std::size_t>(1, k * sizeof(float));
-  grid.row_step = std::max(kernel.mr, kRowBlockBytes / row_bytes / kernel.mr * kernel.mr);
-  grid.row_step = std::max(kernel.mr, std::min(grid.row_step, round_up(m, kernel.mr)));
-  grid.column_step = std::max(kernel.nr, round_up(n, kernel.nr));
-  grid.column_major = n > m;
+  grid.row_step = block(m, kernel.mr, row_bytes, kRowBlockBytes);
+  grid.column_step = grid.row_tiles() > 1 ? block(n, kernel.nr, k * sizeof(float), kColumnBlockBytes)
+                                          : std::max(kernel.nr, round_up(n, kernel.nr));
   if (threads <= 1 || grid.count() == 0) return grid;
 
   const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const std::size_t worthwhile = static_cast<std::size_t>(std::min(work / kLeastWork, 1e6)) + 1;
   const std::size_t wanted = std::min(threads * kTilesPerThread, worthwhile);
-  if (grid.count() >= wanted) return grid;
-  // Cut the longer side first: it leaves the tiles squarer, so each reads less.
-  const std::size_t panels = divide_up(n, kernel.nr);
-  const std::size_t strips = divide_up(m, kernel.mr);
-  if (n > m) {
-    grid.column_step = std::max<std::size_t>(1, panels / divide_up(wanted, grid.row_tiles())) * kernel.nr;
-    if (grid.count() < wanted)
-      grid.row_step = std::max<std::size_t>(1, strips / divide_up(wanted, grid.column_tiles())) * kernel.mr;
-  } else {
-    grid.row_step =
-        std::min(grid.row_step, std::max<std::size_t>(1, strips / divide_up(wanted, grid.column_tiles())) * kernel.mr);
-    if (grid.count() < wanted)
-      grid.column_step = std::max<std::size_t>(1, panels / divide_up(wanted, grid.row_tiles())) * kernel.nr;
+  while (grid.count() < wanted) {
+    const std::size_t strips = grid.row_step / kernel.mr;
+    const std::size_t panels = grid.column_step / kernel.nr;
+    if (strips <= 1 && panels <= 1) break;
+    // The longer side first: squarer tiles read less.
+    if (panels >= strips) {
+      grid.column_step = (panels + 1) / 2 * kernel.nr;
+    } else {
+      grid.row_step = (strips + 1) / 2 * kernel.mr;
+    }
   }
   return grid;
+}
+
+TileGrid gemm_tiles(const GemmKernel& kernel, std::size_t m, std::size_t n, std::size_t k, std::size_t threads) noexcept {
+  return gemm_tiles(kernel, m, n, k, threads, k * sizeof(float));
 }
 
 }  // namespace jitney::kernels
