@@ -70,8 +70,8 @@ struct Coordinates {
       case Kind::half_pixel:
         return (x + 0.5F) / scale - 0.5F;
       case Kind::symmetric: {
-        const float adjustment = output / (scale * input);
-        return input / 2 * (1 - adjustment) + (x + 0.5F) / scale - 0.5F;
+        const float offset = input / 2 * (1 - output / (scale * input));
+        return static_cast<float>(offset + (x + 0.5) / scale - 0.5);
       }
       case Kind::pytorch:
         return output > 1 ? (x + 0.5F) / scale - 0.5F : 0.0F;
@@ -101,12 +101,14 @@ Coordinates::Kind coordinates_of(const Node& node) {
   return Kind::half_pixel;
 }
 
-/// In double, where adding a half is exact.
+/// Coordinates are as good as float32 can be, so what lies this close to a tie is taken for one, as ONNX Runtime does.
+constexpr double kTie = 1e-6;
+
 double nearest_index(double x, std::string_view mode) {
   if (mode == "floor") return std::floor(x);
   if (mode == "ceil") return std::ceil(x);
-  if (mode == "round_prefer_ceil") return std::floor(x + 0.5);
-  return std::ceil(x - 0.5);
+  if (mode == "round_prefer_ceil") return std::floor(x + 0.5 + kTie);
+  return std::ceil(x - 0.5 - kTie);
 }
 
 double linear_filter(double distance) { return std::max(0.0, 1.0 - std::abs(distance)); }

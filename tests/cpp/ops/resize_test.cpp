@@ -54,6 +54,8 @@ TEST_CASE("nearest picks by its rounding rule") {
   CHECK(to_size(x, 1, nearest("align_corners", "floor")) == List{1});
   CHECK(to_size(x, 1, nearest("pytorch_half_pixel", "ceil")) == List{1});
   CHECK(to_size(x, 6, nearest("tf_half_pixel_for_nn", "floor")) == List{1, 2, 2, 3, 4, 4});
+  // A tie that float32 arithmetic misses by one bit: 4 / (8 / 7) = 3.4999998.
+  CHECK(to_size({0, 1, 2, 3, 4, 5, 6}, 8, nearest("asymmetric", "round_prefer_ceil"))[4] == 4);
   // A coordinate that float32 arithmetic brings to a whole number: 11 / (22 / 6) = 3.
   CHECK(to_size({0, 1, 2, 3, 4, 5}, 22, nearest("asymmetric", "floor"))[11] == 3);
 }
