@@ -26,7 +26,7 @@ from jitney.reports import BackendReport, MemoryReport, PlanReport, StepReport
 from jitney.session import Session
 
 if TYPE_CHECKING:
-    from jitney.converter import convert
+    from jitney.converter.convert import convert
 
 __version__ = _version()
 
@@ -59,7 +59,7 @@ def __getattr__(name: str) -> Any:
     from jitney.extras import require
 
     require("onnx", "convert", "converting a model")
-    from jitney.converter import convert
+    from jitney.converter.convert import convert
 
     return convert
 

@@ -17,4 +17,5 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
         require("ml_dtypes", "convert", f"the dtype {name}")
         import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, name))
+        dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+        return dtype

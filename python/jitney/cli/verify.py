@@ -1,0 +1,36 @@
+"""`jitney verify`: does a converted model still give what its ONNX model gives?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jitney.cli import console
+from jitney.cli.options import Json, ModelPath, OpenShapes, parse_open_shapes
+from jitney.extras import require
+from jitney.model import Model
+
+
+def command(
+    model: ModelPath,
+    source: Annotated[Path, typer.Argument(metavar="MODEL.onnx", help="The model that it was made from.", show_default=False)],
+    shape: OpenShapes = None,
+    sample: Annotated[
+        Path | None, typer.Option("--sample", metavar="FILE", help="Real inputs: .npz or a picture.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check all weights, then compare the results of both models. Exit status 1 if they differ."""
+    require("onnx", "convert", "verifying a model")
+    from jitney.converter import verify
+
+    Model(model).check_weights()
+    result = verify(model, source, shapes=parse_open_shapes(shape), sample=sample)
+    if json:
+        console.emit_json(result.to_dict())
+    else:
+        console.line(str(result))
+    if not result.ok:
+        raise typer.Exit(1)
