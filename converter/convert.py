@@ -13,7 +13,7 @@ import onnx
 
 from jitney.errors import IoError, Mismatch
 
-from .atomic import write_atomically
+from .atomic import StagedFile
 from .dims import Shapes
 from .dynamic_batch import open_batch
 from .infer import infer_shapes
@@ -24,7 +24,7 @@ from .passes import PassResult, run_passes
 from .report import Report, Verification
 from .sample import Sample, input_specs
 from .verify import Rebuild, Subject, verify_model
-from .write import lay_out
+from .write import Layout, lay_out
 
 Progress = Callable[[str, float], None]
 
@@ -56,7 +56,7 @@ def convert(
 
     with timer.stage("load", 0.0):
         loaded = load(source)
-        report.onnx_bytes = loaded.size or loaded.proto.ByteSize()
+        report.onnx_bytes = loaded.size
         report.onnx_nodes = _count_onnx(loaded.proto.graph)
         report.warnings = loaded.warnings
     with timer.stage("lower", 0.1):
@@ -69,26 +69,25 @@ def convert(
         report.nodes = _count(model.graph)
         model.metadata = _metadata(loaded)
         layout = lay_out(model)
-    if verify:
-        with timer.stage("verify", 0.6):
-            subject = Subject(
-                b"".join(layout.pieces()), loaded.proto, loaded.folder, specs, _rebuilder(loaded, shapes, dynamic_batch)
-            )
-            report.verification = verify_model(subject, sample=sample, seed=seed)
-        if not report.verification.ok:
-            raise Mismatch(
-                f"the converted model does not do what the ONNX model does; no file was written\n{report.verification}",
-                hint="this is a fault in the converter: please report it. --no-verify writes the file all the same",
-            )
-    else:
-        report.verification = Verification("skipped", "not asked for")
-    with timer.stage("write", 0.95):
-        try:
-            report.bytes = write_atomically(target, layout.pieces())
-        except OSError as error:
-            raise IoError(
-                f"'{target}' cannot be written: {error.strerror or error}", hint="check the folder and the free space"
-            ) from error
+    with timer.stage("write", 0.6):
+        file = _stage(target, layout)
+        report.bytes = file.size
+    # From here on the weights are read from the file, so their copies in memory may go.
+    del model, layout
+    with file:
+        if verify:
+            with timer.stage("verify", 0.7):
+                subject = Subject(file.path, loaded, specs, _rebuilder(shapes, dynamic_batch))
+                report.verification = verify_model(subject, sample=sample, seed=seed)
+            if not report.verification.ok:
+                raise Mismatch(
+                    f"the converted model does not do what the ONNX model does; no file was written\n{report.verification}",
+                    hint="this is a fault in the converter: please report it. --no-verify writes the file all the same",
+                )
+        else:
+            report.verification = Verification("skipped", "not asked for")
+        with _writing(target):
+            file.commit()
     timer.done()
     return report
 
@@ -105,17 +104,22 @@ def verify(
     loaded = load(source)
     model = lower(loaded, shapes)
     infer_shapes(model)
-    subject = Subject(_read(converted), loaded.proto, loaded.folder, input_specs(model), _rebuilder(loaded, shapes, False))
+    subject = Subject(converted, loaded, input_specs(model), _rebuilder(shapes, False))
     return verify_model(subject, sample=sample, seed=seed)
 
 
-def _read(converted: str | os.PathLike[str] | bytes) -> bytes:
-    if isinstance(converted, bytes):
-        return converted
+@contextmanager
+def _writing(target: Path) -> Iterator[None]:
     try:
-        return Path(converted).read_bytes()
+        yield
     except OSError as error:
-        raise IoError(f"'{os.fspath(converted)}' cannot be read: {error.strerror or error}") from error
+        hint = "check the folder and the free space"
+        raise IoError(f"'{target}' cannot be written: {error.strerror or error}", hint=hint) from error
+
+
+def _stage(target: Path, layout: Layout) -> StagedFile:
+    with _writing(target):
+        return StagedFile(target, layout.pieces())
 
 
 def _simplify(
@@ -128,11 +132,11 @@ def _simplify(
     return results
 
 
-def _rebuilder(loaded: Loaded, shapes: Shapes | None, dynamic_batch: bool) -> Rebuild:
+def _rebuilder(shapes: Shapes | None, dynamic_batch: bool) -> Rebuild:
     """Converts a variant of the model that has other outputs."""
 
-    def rebuild(proto: onnx.ModelProto) -> bytes:
-        model = lower(replace(loaded, proto=proto, warnings=[]), shapes)
+    def rebuild(variant: Loaded) -> bytes:
+        model = lower(replace(variant, warnings=[]), shapes)
         infer_shapes(model)
         _simplify(model, dynamic_batch, None, None, None)
         return b"".join(lay_out(model).pieces())

@@ -16,7 +16,8 @@ from jitney.errors import InvalidModel, Unsupported
 
 OLDEST_OPSET: Final = 7
 NEWEST_TRIED_OPSET: Final = 28
-_CHECKER_LIMIT_BYTES: Final = 1 << 30
+_CHECKER_LIMIT_BYTES: Final = 1 << 28
+"""The checker holds several copies of what it reads."""
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | onnx.ModelProto
 
@@ -28,7 +29,10 @@ class Loaded:
     proto: onnx.ModelProto
     opsets: dict[str, int]
     """Version of each domain in use; ONNX's own domain is the empty text."""
+    path: Path | None
+    """The file, if the model came from one."""
     folder: Path | None
+    """Where external data may lie."""
     sha256: str
     size: int
     warnings: list[str] = field(default_factory=list)
@@ -36,22 +40,22 @@ class Loaded:
 
 def load(source: Source) -> Loaded:
     """Reads and checks a model. Raises InvalidModel for what is none, Unsupported for opsets out of range."""
-    folder: Path | None = None
+    path: Path | None = None
     if isinstance(source, onnx.ModelProto):
-        proto, label = source, "the model"
-        data = source.SerializeToString(deterministic=True) if source.ByteSize() < _CHECKER_LIMIT_BYTES else b""
+        proto, label, size, sha256 = source, "the model", source.ByteSize(), ""
     else:
-        data, label, folder = _read(source)
-        proto = _parse(data, label)
+        data, label, path = _read(source)
+        proto, size, sha256 = _parse(data, label), len(data), hashlib.sha256(data).hexdigest()
+        del data  # as large as the model: not kept while the checker reads it again
     if not proto.HasField("graph"):
         raise InvalidModel(f"{label} is no ONNX model: it holds no graph")
     opsets = _opsets(proto, label)
-    loaded = Loaded(proto, opsets, folder, hashlib.sha256(data).hexdigest() if data else "", len(data))
+    loaded = Loaded(proto, opsets, path, path.parent if path is not None else None, sha256, size)
     if opsets.get("", 0) > NEWEST_TRIED_OPSET:
         loaded.warnings.append(
             f"opset {opsets['']} is newer than {NEWEST_TRIED_OPSET}, the newest that this version was tested with"
         )
-    loaded.warnings += _check(proto, source, len(data))
+    loaded.warnings += _check(proto, path, size)
     return loaded
 
 
@@ -68,7 +72,7 @@ def _read(source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> tu
     except TypeError:
         raise InvalidModel(f"a path, bytes or a ModelProto is wanted, not {type(source).__name__}") from None
     try:
-        return path.read_bytes(), f"'{path}'", path.parent
+        return path.read_bytes(), f"'{path}'", path
     except FileNotFoundError:
         raise InvalidModel(f"there is no file '{path}'", hint="check the spelling and the current folder") from None
     except (OSError, ValueError) as error:
@@ -98,7 +102,6 @@ def _opsets(proto: onnx.ModelProto, label: str) -> dict[str, int]:
     used = _used_domains(proto.graph)
     opsets = {domain: version for domain, version in declared.items() if domain in used}
     if "" in used and "" not in declared:
-        # What the format says of models of the first IR versions; newer ones must declare it.
         raise InvalidModel(f"{label} does not say which opset it uses")
     version = opsets.get("", OLDEST_OPSET)
     if version < OLDEST_OPSET:
@@ -125,13 +128,13 @@ def _used_domains(graph: onnx.GraphProto) -> set[str]:
     return used
 
 
-def _check(proto: onnx.ModelProto, source: Source, size: int) -> list[str]:
+def _check(proto: onnx.ModelProto, path: Path | None, size: int) -> list[str]:
     """The checker's findings: worth knowing, but models that work elsewhere often have some."""
-    if not 0 < size < _CHECKER_LIMIT_BYTES:
+    if size > _CHECKER_LIMIT_BYTES:
         return []
     try:
         # From the path where there is one, so that external data is found.
-        checker.check_model(os.fspath(source) if isinstance(source, (str, os.PathLike)) else proto)
+        checker.check_model(os.fspath(path) if path is not None else proto)
     except (checker.ValidationError, ValueError, RuntimeError) as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         return [f"the ONNX checker objects: {lines[0].strip() if lines else type(error).__name__}"]

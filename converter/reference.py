@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from onnx import external_data_helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
+from .load import Loaded
 from .sample import Array, Feeds
 
 
@@ -23,9 +24,9 @@ class BudgetExceeded(Exception):
 class Reference:
     """A model and what runs it. `deadline` is a time of time.monotonic()."""
 
-    def __init__(self, proto: onnx.ModelProto, folder: Path | None, deadline: float) -> None:
-        self._output_names = [info.name for info in proto.graph.output]
-        self.name, self._run = _onnx_runtime(proto, folder) or _evaluator(proto, folder, deadline)
+    def __init__(self, source: Loaded, deadline: float) -> None:
+        self._output_names = [info.name for info in source.proto.graph.output]
+        self.name, self._run = _onnx_runtime(source) or _evaluator(source, deadline)
 
     def run(self, feeds: Feeds) -> dict[str, Array]:
         """All outputs by name."""
@@ -35,7 +36,7 @@ class Reference:
 _Runner = Callable[[Feeds], list[Array]]
 
 
-def _onnx_runtime(proto: onnx.ModelProto, folder: Path | None) -> tuple[str, _Runner] | None:
+def _onnx_runtime(source: Loaded) -> tuple[str, _Runner] | None:
     try:
         import onnxruntime
     except ImportError:
@@ -45,15 +46,15 @@ def _onnx_runtime(proto: onnx.ModelProto, folder: Path | None) -> tuple[str, _Ru
     # Its layout-changing optimisations are not what the model says.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     try:
-        data = _with_data(proto, folder).SerializeToString()
-        session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        model = os.fspath(source.path) if source.path is not None else _with_data(source).SerializeToString()
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception:
         return None
     return f"ONNX Runtime {onnxruntime.__version__}", lambda feeds: session.run(None, feeds)
 
 
-def _evaluator(proto: onnx.ModelProto, folder: Path | None, deadline: float) -> tuple[str, _Runner]:
-    evaluator = ReferenceEvaluator(_with_data(proto, folder), new_ops=[*CORRECTED])
+def _evaluator(source: Loaded, deadline: float) -> tuple[str, _Runner]:
+    evaluator = ReferenceEvaluator(_with_data(source), new_ops=[*CORRECTED])
     for node in evaluator.rt_nodes_:
         node.run = _within(deadline, node.run)
 
@@ -74,8 +75,9 @@ def _within(deadline: float, run: Callable[..., Any]) -> Callable[..., Any]:
     return timed
 
 
-def _with_data(proto: onnx.ModelProto, folder: Path | None) -> onnx.ModelProto:
+def _with_data(source: Loaded) -> onnx.ModelProto:
     """The model with its external data inside."""
+    proto, folder = source.proto, source.folder
     if folder is None or not any(external_data_helper.uses_external_data(tensor) for tensor in proto.graph.initializer):
         return proto
     whole = onnx.ModelProto()

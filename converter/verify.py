@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
 import numpy as np
-import onnx
 
 from jitney.errors import Error
 
 from .compare import check_output, with_noise
+from .load import Loaded
 from .reference import BudgetExceeded, Reference
 from .report import OutputCheck, Verification
 from .sample import Array, Feeds, InputSpec, Sample, draw, load_sample, random_feeds
@@ -23,7 +23,7 @@ BUDGET_SECONDS: Final = 60.0
 _STACKED_RUNS: Final = 3
 _RANDOM_OPS: Final = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
 
-Rebuild = Callable[[onnx.ModelProto], bytes]
+Rebuild = Callable[[Loaded], bytes]
 
 
 class _NotVerifiable(Exception):
@@ -36,11 +36,10 @@ class _Failed(Exception):
 
 @dataclass(frozen=True)
 class Subject:
-    """What is compared: a file's bytes, the ONNX model that they came from, and how to convert variants of it."""
+    """What is compared: a .jny file, the ONNX model that it came from, and how to convert variants of that."""
 
-    data: bytes
-    proto: onnx.ModelProto
-    folder: Path | None
+    converted: str | os.PathLike[str] | bytes
+    source: Loaded
     specs: Sequence[InputSpec]
     rebuild: Rebuild
 
@@ -57,7 +56,7 @@ def verify_model(
         return Verification(word, reason, name, tuple(checks), round(time.monotonic() - start, 3))  # type: ignore[arg-type]
 
     try:
-        reference = _reference(subject.proto, subject.folder, start + budget)
+        reference = _reference(subject.source, start + budget)
         name = reference.name
         fed, expected = _first_that_runs(reference, feeds)
         checks = _compare(subject, reference, fed, expected, seed)
@@ -75,12 +74,12 @@ def verify_model(
     return outcome("verified" if all(check.ok for check in checks) else "mismatch", "", checks)
 
 
-def _reference(proto: onnx.ModelProto, folder: Path | None, deadline: float) -> Reference:
-    random = next((node.op_type for node in proto.graph.node if node.op_type in _RANDOM_OPS), None)
+def _reference(source: Loaded, deadline: float) -> Reference:
+    random = next((node.op_type for node in source.proto.graph.node if node.op_type in _RANDOM_OPS), None)
     if random is not None:
         raise _NotVerifiable(f"the model draws random numbers ({random})")
     try:
-        return Reference(proto, folder, deadline)
+        return Reference(source, deadline)
     except Exception as error:
         raise _NotVerifiable(f"no reference can load the model: {_first_line(error)}") from error
 
@@ -111,7 +110,7 @@ def _compare(subject: Subject, reference: Reference, feeds: Feeds, expected: dic
     from jitney import Session
 
     try:
-        with Session(subject.data) as session:
+        with Session(subject.converted) as session:
             opened = _opened_inputs(session, subject.specs)
             noisy = reference.run(with_noise(feeds, seed + 1))
             if opened:
@@ -152,14 +151,14 @@ def _look_behind_choices(
     result: list[OutputCheck] = []
     for check in checks:
         behind = (
-            chosen_by(subject.proto.graph, check.name)
+            chosen_by(subject.source.proto.graph, check.name)
             if not check.ok and check.tolerance == 0 and np.isfinite(check.error)
             else []
         )
         if behind:
-            variant = with_outputs(subject.proto, behind)
-            changed = replace(subject, data=subject.rebuild(variant), proto=variant)
-            reference = _reference(variant, subject.folder, deadline)
+            variant = replace(subject.source, proto=with_outputs(subject.source.proto, behind), path=None)
+            changed = replace(subject, converted=subject.rebuild(variant), source=variant)
+            reference = _reference(variant, deadline)
             inner = _compare(changed, reference, feeds, reference.run(feeds), seed)
             if all(item.ok for item in inner):
                 check = replace(check, error=0.0, place=f"compared at {', '.join(behind)}, which it is chosen by")

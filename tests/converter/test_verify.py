@@ -16,7 +16,7 @@ from jitney.converter import verify
 from jitney.converter.compare import check_output
 from jitney.converter.convert import convert
 from jitney.converter.infer import infer_shapes
-from jitney.converter.load import load
+from jitney.converter.load import Loaded, load
 from jitney.converter.lower import lower
 from jitney.converter.reference import Reference
 from jitney.converter.sample import input_specs, random_feeds
@@ -38,7 +38,7 @@ def test_verified(tmp_path: Path) -> None:
 
 def test_mismatch_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = model_with("Neg")
-    monkeypatch.setattr(VERIFY, "Reference", lambda proto, folder, deadline: Reference(wrong, folder, deadline))
+    monkeypatch.setattr(VERIFY, "Reference", lambda source, deadline: Reference(load(wrong), deadline))
     with pytest.raises(Mismatch, match="y: error"):
         convert(model_with("Relu"), tmp_path / "m.jny")
     assert list(tmp_path.iterdir()) == []
@@ -63,16 +63,16 @@ def test_what_no_reference_can_run_is_not_verifiable(tmp_path: Path) -> None:
 
 
 def test_the_time_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jitney.converter.reference._onnx_runtime", lambda proto, folder: None)
+    monkeypatch.setattr("jitney.converter.reference._onnx_runtime", lambda source: None)
     model = model_with("Relu")
     lowered = lower(load(model))
-    subject = VERIFY.Subject(convert_bytes(model), model, None, input_specs(lowered), convert_bytes)
+    subject = VERIFY.Subject(convert_bytes(model), load(model), input_specs(lowered), lambda variant: b"")
     verification = VERIFY.verify_model(subject, budget=0.0)
     assert verification.outcome == "not verifiable" and "onnx" in verification.reason.lower()
 
 
 def test_onnx_own_evaluator_serves_where_onnx_runtime_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jitney.converter.reference._onnx_runtime", lambda proto, folder: None)
+    monkeypatch.setattr("jitney.converter.reference._onnx_runtime", lambda source: None)
     operands = ["x", "s", "b", "m", "v"]
     constants = [numpy_helper.from_array(np.abs(floats(3, seed=i)) + 0.1, name) for i, name in enumerate(operands[1:])]
     node = helper.make_node("BatchNormalization", operands, ["y"], momentum=0.5)
@@ -137,8 +137,8 @@ def test_tied_scores_are_compared_at_the_scores(tmp_path: Path, monkeypatch: pyt
     flipped.CopyFrom(model)
     flipped.graph.node[1].op_type = "ArgMin"
 
-    def reference(proto: onnx.ModelProto, folder: Path | None, deadline: float) -> Reference:
-        return Reference(flipped if proto.graph.output[0].name == "y" else proto, folder, deadline)
+    def reference(source: Loaded, deadline: float) -> Reference:
+        return Reference(load(flipped) if source.proto.graph.output[0].name == "y" else source, deadline)
 
     monkeypatch.setattr(VERIFY, "Reference", reference)
     report = convert(model, tmp_path / "m.jny")
