@@ -23,6 +23,7 @@ from .fold_matmul_operands import fold_matmul_operands
 from .fuse_activation import fuse_activation
 from .fuse_pad import fuse_pad
 from .fuse_residual import fuse_residual
+from .gather_before_decoding import gather_before_decoding
 from .recognise_activation import recognise_activation
 from .recognise_clip import recognise_clip
 from .recognise_layer_norm import recognise_layer_norm
@@ -66,6 +67,7 @@ PASSES: Final = (
         "recognise_activation", recognise_activation, "spelled-out activations → `gelu`, `silu`, `hard_swish`, `mish`, `prelu` …"
     ),
     Pass("recognise_layer_norm", recognise_layer_norm, "spelled-out layer normalisation, its scale and bias → `layer_norm`"),
+    Pass("gather_before_decoding", gather_before_decoding, "rows gathered from a stored table are decoded, not the whole table"),
     Pass("fuse_pad", fuse_pad, "padding in front of convolutions and pools → their own"),
     Pass("fold_matmul_operands", fold_matmul_operands, "scaling and transposing of operands → attributes of `matmul`"),
     Pass("fold_affine", fold_affine, "batch normalisation, factors, sums after products → weights and bias"),

@@ -71,6 +71,11 @@ def hard_swish(b: Builder, x: Value) -> Value:
     return b("div", b("mul", x, b("clip", b("add", x, 3.0), 0.0, 6.0)), 6.0)
 
 
+def embedding(b: Builder, x: Value) -> Value:
+    table = b("mul", b("cast", b.const(b.random.integers(-9, 9, (500, SIZE)), np.int8), to=1, saturate=1), b.weights("s", 500, 1))
+    return b("gather", table, b("arg_reduce", x, kind="max", axis=3, keep_dims=0, select_last=0), axis=0)
+
+
 STEPS: Final[dict[str, Step]] = {
     "conv": lambda b, v: conv(b, v[0]),
     "conv valid": lambda b, v: conv(b, padded(b, v[0]), auto_pad="valid", pads=[0] * 4),  # type: ignore[arg-type]
@@ -103,6 +108,7 @@ STEPS: Final[dict[str, Step]] = {
     "turned": lambda b, v: turned(b, v[0]),
     "flattened": lambda b, v: flattened(b, v[0]),
     "identity": lambda b, v: b("identity", b("concat", v[0], axis=1)),
+    "embedding": lambda b, v: embedding(b, b("round", v[0])),
     "constant": lambda b, v: b("expand", b("exp", channels(b)), b("shape", v[0], start=0)),
 }
 
