@@ -1,15 +1,13 @@
-"""Small models that the tests share, and access to the real ones."""
+"""Small models that the tests share."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from fetch import cached
 from onnx import TensorProto, helper
 
 import jitney
@@ -95,14 +93,3 @@ def add(folder: Path) -> Path:
     )
     jitney.convert(proto.SerializeToString(), folder / "add.jny")
     return folder / "add.jny"
-
-
-def real(name: str) -> Path:
-    """A real model or picture of the catalogue; skips unless it was fetched, which `make test` does."""
-    path = cached(name)
-    if path is None:
-        message = f"{name} is not in the cache; run: python models/fetch.py {name}"
-        if os.environ.get("JITNEY_TEST_ALL"):
-            pytest.fail(message)
-        pytest.skip(message)
-    return path

@@ -8,7 +8,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from catalogue import MODELS, Entry
-from conftest import real
+from real_models import real
 
 import jitney
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from conftest import real
 from ocr import Reader
+from real_models import real
 
 import jitney
 
