@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from ..ir import Node, Value
 from .facts import BIAS, Channels, Doubles, doubles, integer, is_float, number, numpy_dtype, output_channels
 from .rewriter import Rewriter
+
+_LARGEST_COPY: Final = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,12 @@ def rounded(rewriter: Rewriter, like: Value, numbers: Doubles) -> Value | None:
     if not np.array_equal(np.isfinite(array.astype(np.float64)), np.isfinite(numbers)):
         return None
     return rewriter.constant(like.name, array, like.dtype)
+
+
+def may_replace(rewriter: Rewriter, weights: Value) -> bool:
+    """Whether new weights may take the place of these: copies of large shared ones would make the file larger."""
+    alone = rewriter.sole_reader(weights) is not None
+    return weights.constant is not None and is_float(weights) and (alone or weights.constant.nbytes <= _LARGEST_COPY)
 
 
 def by_output_channel(node: Node, factors: Doubles) -> Doubles:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir import Node
-from .affine import Affine, affine_of, by_output_channel, fused_bias, multiply_scale, rounded
+from .affine import Affine, affine_of, by_output_channel, fused_bias, may_replace, multiply_scale, rounded
 from .facts import BIAS, PRODUCTS, RESIDUAL, activation, doubles, is_float, output_channels
 from .rewriter import Rewriter, on_every_graph
 
@@ -38,7 +38,7 @@ def _take_in(rewriter: Rewriter, node: Node, affine: Affine) -> bool:
     by_attribute = node.op == "matmul" and affine.factor is not None and affine.factor.size == 1
     new_weights = weights
     if affine.factor is not None and not by_attribute:
-        if not weights.is_constant or not is_float(weights):
+        if not may_replace(rewriter, weights):
             return False
         scaled = rounded(rewriter, weights, doubles(weights) * by_output_channel(node, affine.factor))
         if scaled is None:

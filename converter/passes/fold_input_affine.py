@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir import Node, Value
-from .affine import Affine, affine_of, by_input_channel, fused_bias, rounded
+from .affine import Affine, affine_of, by_input_channel, fused_bias, may_replace, rounded
 from .facts import BIAS, PRODUCTS, Channels, Doubles, doubles, input_channels, integer, integer_list, is_float, number, text
 from .rewriter import Rewriter, on_every_graph
 
@@ -24,7 +24,7 @@ fold_input_affine = on_every_graph(_rewrite)
 
 def _fold_operand(rewriter: Rewriter, node: Node) -> bool:
     operand, weights, channels = node.inputs[0], node.inputs[1], input_channels(node)
-    if operand is None or weights is None or not weights.is_constant or channels is None or not is_float(weights):
+    if operand is None or weights is None or channels is None or not may_replace(rewriter, weights):
         return False
     found = _affine_behind(rewriter, operand, node, channels)
     if found is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -134,6 +134,11 @@ class Rewriter:
     def value(self, stem: str, dtype: int, shape: Sequence[Dim] | None) -> Value:
         """A new value for a node to produce, named after `stem`."""
         return Value(self._unique(stem), dtype, None if shape is None else list(shape))
+
+    def adopt_names(self, values: Iterable[Value]) -> None:
+        """Renames values that come from another graph where their names are taken here."""
+        for value in values:
+            value.name = self._unique(value.name)
 
     def erase(self, node: Node) -> None:
         """Removes a node whose results nobody reads, and then every producer that nobody needs any longer."""

@@ -205,3 +205,12 @@ def test_operands_that_others_read_stay_scaled_but_may_be_transposed() -> None:
         model,
         ["scaled = mul(a, 2)", "turned = transpose(c) perm=[1,0]", "y = matmul(scaled, c) trans_b=1", "z = neg(turned)"],
     )
+
+
+def test_large_shared_weights_are_not_copied() -> None:
+    for size, changes in ((8, 1), (600, 0)):
+        b = Builder()
+        weights = b.weights("w", size, size)
+        plain = b("matmul", b.input("x", 2, size), weights)
+        scaled = b("mul", b("matmul", b.input("z", 2, size), weights), b.weights("s", size))
+        assert fold_affine(b.model(plain, scaled)) == changes

@@ -43,14 +43,14 @@ def test_an_unknown_pass_is_named_and_the_model_left_alone() -> None:
     before = sketch(small)
     with pytest.raises(InvalidInput, match="no pass 'fuse_everything'") as error:
         run_passes(small, stop_after="fuse_everything")
-    assert "fold_constants, eliminate_dead" in error.value.hint
+    assert ", ".join(each.name for each in PASSES) in error.value.hint
     assert sketch(small) == before
 
 
 def test_dumps(tmp_path: Path) -> None:
     run_passes(model(), dump=tmp_path / "deep" / "er")
     names = sorted(path.name for path in (tmp_path / "deep" / "er").iterdir())
-    assert names[:3] == ["00_lowered.txt", "01_fold_constants.txt", "02_eliminate_dead.txt"]
+    assert names[:3] == ["00_lowered.txt", "01_fold_constants.txt", f"02_{PASSES[1].name}.txt"]
     position = [each.name for each in PASSES].index("fuse_activation") + 1
     assert f"{len(PASSES) + position:02}_fuse_activation.txt" in names
     assert "relu" in (tmp_path / "deep" / "er" / names[0]).read_text(encoding="utf-8")

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pass_graphs import Builder, assert_same_results, feeds_for, run
 
+from jitney.converter import ir
 from jitney.converter.infer import infer_shapes
-from jitney.converter.ir import Model, Value
+from jitney.converter.ir import Graph, Model, Node, Value
 from jitney.converter.passes import PASSES, run_passes
 
 CHANNELS, SIZE = 4, 5
@@ -76,6 +77,23 @@ def embedding(b: Builder, x: Value) -> Value:
     return b("gather", table, b("arg_reduce", x, kind="max", axis=3, keep_dims=0, select_last=0), axis=0)
 
 
+def branching(b: Builder, x: Value, y: Value, condition: Value) -> Value:
+    """x·c + y if the condition holds, else x."""
+
+    def branch(taken: bool) -> Graph:
+        left, right, factor = (Value(name, 1, [ir.symbol("N"), CHANNELS, SIZE, SIZE]) for name in ("left", "right", "factor"))
+        factor.shape = [CHANNELS, 1, 1]
+        product, total = Value("product"), Value("total")
+        nodes = [Node("mul", [left, factor], [product]), Node("add", [product, right], [total])] if taken else []
+        return Graph("branch", [left, right, factor], [total if taken else left], nodes)
+
+    return b("if", condition, x, y, channels(b), then=branch(True), **{"else": branch(False)})
+
+
+def is_positive(b: Builder, x: Value) -> Value:
+    return b("greater", b("reduce", x, kind="sum", keep_dims=0, noop_with_empty_axes=0), 0.0)
+
+
 STEPS: Final[dict[str, Step]] = {
     "conv": lambda b, v: conv(b, v[0]),
     "conv valid": lambda b, v: conv(b, padded(b, v[0]), auto_pad="valid", pads=[0] * 4),  # type: ignore[arg-type]
@@ -109,6 +127,9 @@ STEPS: Final[dict[str, Step]] = {
     "flattened": lambda b, v: flattened(b, v[0]),
     "identity": lambda b, v: b("identity", b("concat", v[0], axis=1)),
     "embedding": lambda b, v: embedding(b, b("round", v[0])),
+    "branch": lambda b, v: branching(b, v[0], v[1], is_positive(b, v[1])),
+    "known branch": lambda b, v: branching(b, v[0], v[1], b.const(True, np.bool_)),
+    "other known branch": lambda b, v: branching(b, v[0], v[1], b.const(False, np.bool_)),
     "constant": lambda b, v: b("expand", b("exp", channels(b)), b("shape", v[0], start=0)),
 }
 
