@@ -24,6 +24,7 @@ $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' || \
 	  { echo "make: $(PYTHON) is no Python 3.10-3.14; give one: make PYTHON=/path/to/python"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	@rm -rf $(BUILD)/dev  # it may belong to another Python
 	@touch $@
 
 # CMake and ninja are taken from the system if they are there and new enough, else from pip.
