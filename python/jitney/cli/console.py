@@ -10,8 +10,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
 from jitney.errors import Error
 
@@ -40,15 +38,13 @@ def emit_json(data: Any) -> None:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Aligned columns; headings that end in ">" are right-aligned."""
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in headings:
-        grid.add_column(
-            heading.rstrip(">"), justify="right" if heading.endswith(">") else "left", no_wrap=True, overflow="ignore"
-        )
-    for row in rows:
-        grid.add_row(*map(Text, row))
-    _console(stderr=False).print(grid, crop=False)
+    """Aligned columns; those whose heading ends in ">" stand on the right."""
+    lines = [[heading.rstrip(">") for heading in headings], *map(list, rows)]
+    widths = [max(len(cell) for cell in column) for column in zip(*lines)]
+    right = [heading.endswith(">") for heading in headings]
+    for cells in lines:
+        aligned = [cell.rjust(width) if end else cell.ljust(width) for cell, width, end in zip(cells, widths, right)]
+        line("  ".join(aligned).rstrip())
 
 
 def report(error: Error) -> None:

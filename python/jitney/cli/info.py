@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -67,8 +68,6 @@ def _plan(session: Session, shapes: dict[str, tuple[int, ...]]) -> tuple[PlanRep
 
 
 def _file_bytes(path: str) -> int:
-    from pathlib import Path
-
     try:
         return Path(path).stat().st_size
     except OSError as error:
@@ -92,7 +91,10 @@ def _show(data: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
     console.line("  " + ", ".join(f"{count} {op}" for op, count in ops))
     if "arena_bytes" in data:
         given = ", ".join(f"{name}={list(dims)}" for name, dims in shapes.items())
-        console.line(f"memory{f' for {given}' if given else ''}")
+        opened = any(
+            isinstance(dim, str) for tensor in data["inputs"] if tensor["name"] not in shapes for dim in tensor["shape"] or ()
+        )
+        console.line(f"memory{f' for {given}' if given else ''}{' (open sizes count as 1; see --shape)' if opened else ''}")
         for key, words in (
             ("arena_bytes", "arena"),
             ("lower_bound_bytes", "lower bound of the arena"),
@@ -106,5 +108,7 @@ def _show(data: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
         rows = ((s["op"], s["kernel"], " ".join(map(str, s["outputs"])), s["node"]) for s in data["steps"])
         console.table(("op", "kernel", "outputs", "node"), rows)
     for key, value in data["metadata"].items():
+        if not value:
+            continue
         shown = value if len(value) <= 60 else value[:57].rstrip() + "…"
         console.line(f"{key}: {' '.join(shown.split())}")
