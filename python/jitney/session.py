@@ -36,9 +36,11 @@ class Session:
         against their checksums now; `profile` records the time of each step (see plan_report); plans beyond `plan_cache_bytes`
         are forgotten, least recently used first.
         """
-        for name, value, least in (("threads", threads, 0), ("plan_cache_bytes", plan_cache_bytes, 0)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InvalidInput(f"{name}={value!r} was given; an integer ≥ {least} is wanted")
+        for name, value, most in (("threads", threads, 1024), ("plan_cache_bytes", plan_cache_bytes, 2**63 - 1)):
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+                raise InvalidInput(f"{name}={value!r} was given; an integer from 0 to {most} is wanted")
+        if not isinstance(backend, str):
+            raise InvalidInput(f"backend={backend!r} was given; a name is wanted")
         self._model = model if isinstance(model, Model) else Model(model)
         self._requested = backend
         self._core = _core.Session(
@@ -168,8 +170,8 @@ class Session:
             if info.name not in shapes:
                 continue
             dims: Any = shapes[info.name]
-            if isinstance(dims, str) or not all(isinstance(dim, (int, np.integer)) and dim >= 0 for dim in dims):
-                raise InvalidInput(f"the shape given for input '{info.name}' is {dims!r}; integers ≥ 0 are wanted")
+            if isinstance(dims, str) or not all(isinstance(dim, (int, np.integer)) and 0 <= dim < 2**63 for dim in dims):
+                raise InvalidInput(f"the shape given for input '{info.name}' is {dims!r}; integers from 0 to 2⁶³−1 are wanted")
             checked[info.name] = tuple(int(dim) for dim in dims)
             check_shape(checked[info.name], info)
         return checked

@@ -124,7 +124,10 @@ def test_target_for_an_output_that_is_not_asked_for(session: jitney.Session) -> 
         session.run(GOOD, out={"q": np.zeros((2, 3), np.float32)})
 
 
-@pytest.mark.parametrize("shapes", [{"q": (1, 4)}, {"x": (1,)}, {"x": (1, 5)}, {"x": (-1, 4)}, {"x": (1.5, 4)}, {"x": "14"}])
+WRONG_SHAPES = [{"q": (1, 4)}, {"x": (1,)}, {"x": (1, 5)}, {"x": (-1, 4)}, {"x": (1.5, 4)}, {"x": (2**70, 4)}, {"x": "14"}]
+
+
+@pytest.mark.parametrize("shapes", WRONG_SHAPES)
 def test_wrong_shapes_to_prepare(session: jitney.Session, shapes: dict[str, object]) -> None:
     with pytest.raises(jitney.InvalidInput):
         session.prepare(shapes)
@@ -143,9 +146,11 @@ def test_sizes_beyond_64_bits(session: jitney.Session, rows: int) -> None:
         session.prepare({"x": (rows, 4)})
 
 
-@pytest.mark.parametrize(
-    "options", [{"threads": -1}, {"threads": 1.5}, {"threads": "2"}, {"threads": True}, {"plan_cache_bytes": -1}]
-)
+WRONG_OPTIONS = [{"threads": -1}, {"threads": 1.5}, {"threads": "2"}, {"threads": True}, {"threads": 2**70}]
+WRONG_OPTIONS += [{"plan_cache_bytes": -1}, {"plan_cache_bytes": 2**70}, {"backend": None}]
+
+
+@pytest.mark.parametrize("options", WRONG_OPTIONS)
 def test_wrong_options(linear: Path, options: dict[str, object]) -> None:
     with pytest.raises(jitney.InvalidInput, match=next(iter(options))):
         jitney.Session(linear, **options)
