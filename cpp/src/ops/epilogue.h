@@ -72,13 +72,4 @@ class EpilogueValues {
   std::vector<double> bias_, residual_, slope_;
 };
 
-/// Joins the attribute lists of an op and of what it shares with others.
-template <std::size_t A, std::size_t B>
-constexpr std::array<AttributeSpec, A + B> join(const std::array<AttributeSpec, A>& a, const std::array<AttributeSpec, B>& b) {
-  std::array<AttributeSpec, A + B> all{};
-  for (std::size_t i = 0; i < A; ++i) all[i] = a[i];
-  for (std::size_t i = 0; i < B; ++i) all[A + i] = b[i];
-  return all;
-}
-
 }  // namespace jitney

@@ -1,4 +1,4 @@
-// What the network ops share: checks of operands' dtypes and dims, and results written from dense lists.
+// What the network ops share: joined attribute lists, checks of operands' dtypes and dims, results written from dense lists.
 #pragma once
 
 #include <array>
@@ -24,6 +24,15 @@ Shape spatial_sizes(const Shape& shape);
 
 /// Product of the sizes of axes [from, to).
 std::int64_t product(const Shape& shape, std::size_t from, std::size_t to);
+
+/// Joins the attribute lists of an op and of what it shares with others.
+template <std::size_t A, std::size_t B>
+constexpr std::array<AttributeSpec, A + B> join(const std::array<AttributeSpec, A>& a, const std::array<AttributeSpec, B>& b) {
+  std::array<AttributeSpec, A + B> all{};
+  for (std::size_t i = 0; i < A; ++i) all[i] = a[i];
+  for (std::size_t i = 0; i < B; ++i) all[A + i] = b[i];
+  return all;
+}
 
 /// Writes a row-major list into a view of any strides.
 template <typename T>

@@ -8,7 +8,6 @@
 
 #include "ops/access.h"
 #include "ops/broadcast.h"
-#include "ops/epilogue.h"
 #include "ops/families.h"
 #include "ops/operands.h"
 #include "ops/window.h"
