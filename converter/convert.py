@@ -60,7 +60,7 @@ def convert(
         report.onnx_nodes = _count_onnx(loaded.proto.graph)
         report.warnings = loaded.warnings
     with timer.stage("lower", 0.1):
-        model = lower(loaded, shapes)
+        model = lower(loaded, shapes, sizes_are_final=not dynamic_batch)
         infer_shapes(model)
         report.lowered_nodes = _count(model.graph)
         specs = input_specs(model)
@@ -136,7 +136,7 @@ def _rebuilder(shapes: Shapes | None, dynamic_batch: bool) -> Rebuild:
     """Converts a variant of the model that has other outputs."""
 
     def rebuild(variant: Loaded) -> bytes:
-        model = lower(replace(variant, warnings=[]), shapes)
+        model = lower(replace(variant, warnings=[]), shapes, sizes_are_final=not dynamic_batch)
         infer_shapes(model)
         _simplify(model, dynamic_batch, None, None, None)
         return b"".join(lay_out(model).pieces())

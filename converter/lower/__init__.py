@@ -30,11 +30,13 @@ from .registry import lowered_ops
 __all__ = ["lower", "lowered_ops"]
 
 
-def lower(loaded: Loaded, shapes: Shapes | None = None) -> Model:
-    """The model's IR. Raises one Unsupported that lists everything in the model that cannot be converted."""
+def lower(loaded: Loaded, shapes: Shapes | None = None, *, sizes_are_final: bool = True) -> Model:
+    """The model's IR. Raises one Unsupported that lists everything in the model that cannot be converted.
+
+    `sizes_are_final` is False if sizes that the model fixes will be opened later: then no branch is decided by them."""
     proto = loaded.proto.graph
     functions = {(canonical_domain(function.domain), function.name): function for function in loaded.proto.functions}
-    context = Context(loaded.folder, functions, _value_names(proto), warnings=loaded.warnings)
+    context = Context(loaded.folder, functions, sizes_are_final, _value_names(proto), warnings=loaded.warnings)
     builder = GraphBuilder(context, proto.name)
     scope = Scope(loaded.opsets)
     # An initializer that is listed among the inputs too is a default that callers could override; it is taken as fixed.

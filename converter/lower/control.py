@@ -10,6 +10,9 @@ from .registry import Result, lowers
 
 @lowers("If")
 def if_(node: OnnxNode) -> Result:
+    decided = _decided(node)
+    if decided is not None:
+        return node.builder.inline(node.graph("then_branch" if decided else "else_branch"), node.scope)
     branches = [node.builder.subgraph(node.graph(name), node.scope) for name in ("then_branch", "else_branch")]
     for branch in branches:
         if len(branch.graph.outputs) != node.output_count:
@@ -22,6 +25,19 @@ def if_(node: OnnxNode) -> Result:
     graphs = [_close(branch, captured) for branch in branches]
     wanted = [index == 0 or node.wants(index) for index in range(node.output_count)]
     return node.emit_results("if", [node.operand(0), *captured.values()], wanted, **{"then": graphs[0], "else": graphs[1]})
+
+
+def _decided(node: OnnxNode) -> bool | None:
+    """The condition, where it is known; then the other branch need not even be convertible."""
+    condition = node.operand(0)
+    if condition.constant is not None:
+        return bool(condition.constant.any())
+    if not node.builder.context.sizes_are_final:
+        return None
+    node.shape(condition)
+    if condition.elements is None or len(condition.elements) != 1 or not isinstance(condition.elements[0], int):
+        return None
+    return bool(condition.elements[0])
 
 
 def _close(branch: GraphBuilder, captured: dict[str, Value]) -> Graph:

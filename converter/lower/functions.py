@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import onnx
-from onnx import helper
+from onnx import defs, helper
 
 from ..ir import Affine, Value
 from ..load import canonical_domain
@@ -48,7 +48,9 @@ def function_body(node: onnx.NodeProto, schema: Any, version: int, inputs: Seque
     proto = onnx.FunctionProto()
     proto.ParseFromString(data)
     body = FunctionBody.of(proto)
-    return FunctionBody(body.inputs, body.outputs, body.nodes, body.opsets or {"": version})
+    # Bodies of other domains' ops may leave open which version of ONNX's own ops they use.
+    own = {"": version if not schema.domain else defs.onnx_opset_version(), schema.domain: version}
+    return FunctionBody(body.inputs, body.outputs, body.nodes, {**own, **body.opsets})
 
 
 def _nearest(available: Sequence[int], version: int) -> int:

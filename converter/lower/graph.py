@@ -27,6 +27,8 @@ class Context:
 
     folder: Path | None
     functions: Mapping[tuple[str, str], onnx.FunctionProto]
+    sizes_are_final: bool = True
+    """False if a size that the model fixes will be opened later, so that nothing may be decided by it."""
     names: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
     unsupported: list[Unsupported] = field(default_factory=list)
@@ -64,6 +66,8 @@ class Scope:
     attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)
     function: bool = False
     """A function body's names mean nothing outside, so its values do not take them."""
+    outer: Scope | None = None
+    """Where names are looked for next, for a subgraph that is lowered into the graph around it."""
 
 
 class GraphBuilder:
@@ -115,8 +119,11 @@ class GraphBuilder:
 
     def find(self, name: str, scope: Scope) -> Value | None:
         """The value of that name; from outside it is captured."""
-        if name in scope.values:
-            return scope.values[name]
+        inner: Scope | None = scope
+        while inner is not None:
+            if name in inner.values:
+                return inner.values[name]
+            inner = inner.outer
         if self._parent is None or self._parent_scope is None:
             return None
         if name not in self.captured:
@@ -220,6 +227,10 @@ class GraphBuilder:
             for branch in ("then_branch", "else_branch"):
                 self.subgraph(node.graph(branch), scope)
 
+    def inline(self, proto: onnx.GraphProto, scope: Scope) -> list[Value]:
+        """Lowers a subgraph that surely runs into this graph."""
+        return self.lower_body(proto, Scope(scope.opsets, {}, scope.attributes, scope.function, scope))
+
     def subgraph(self, proto: onnx.GraphProto, scope: Scope) -> GraphBuilder:
         """Lowers a subgraph without inputs of its own; the caller completes its inputs from `captured`."""
         builder = GraphBuilder(self.context, proto.name, self, scope)
@@ -231,7 +242,12 @@ class GraphBuilder:
         for value in node.inputs:
             if value is not None:
                 self.types.settle(value)
-        body = function_body(node.proto, schema, version, node.inputs)
+        # The node may be part of a function itself: its attributes are those that were resolved, not those that are written.
+        proto = onnx.NodeProto()
+        proto.CopyFrom(node.proto)
+        del proto.attribute[:]
+        proto.attribute.extend(node.attributes.values())
+        body = function_body(proto, schema, version, node.inputs)
         if body is None:
             raise node.unsupported("this op has no body for the types of its operands")
         return self._expand(body, node.inputs, node.attributes, node.label, node.proto)

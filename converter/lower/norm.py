@@ -76,4 +76,6 @@ def lp_normalization(node: OnnxNode) -> Value:
     x = node.operand(0)
     axes = node.int64s([node.integer("axis")])
     length = node.emit("reduce", [x, axes], kind=f"l{node.integer('p')}", keep_dims=1, noop_with_empty_axes=0)
-    return node.emit("div", [x, length])
+    # Where all elements are 0, so is the result.
+    zero, one = node.constant(0, node.dtype(x)), node.constant(1, node.dtype(x))
+    return node.emit("div", [x, node.emit("where", [node.emit("equal", [length, zero]), one, length])])

@@ -10,6 +10,7 @@ from op_check import check_model, floats, model_of, value, versions
 
 from jitney.converter.load import load
 from jitney.converter.lower import lower
+from jitney.errors import Unsupported
 
 
 def branch(
@@ -108,6 +109,26 @@ def test_both_branches_have_all_captured_values_as_inputs() -> None:
     assert [operand.name for operand in lowered.inputs if operand is not None] == ["c", "a", "b"]
     for _, graph in lowered.subgraphs():
         assert [inner.name for inner in graph.inputs] == ["a", "b"]
+
+
+def test_a_branch_that_is_never_taken_need_not_be_convertible() -> None:
+    """Decided by a constant, or by a size that the model fixes."""
+    nodes = [
+        helper.make_node("Size", ["x"], ["n"]),
+        helper.make_node("Equal", ["n", "six"], ["c"]),
+        helper.make_node(
+            "If",
+            ["c"],
+            ["y"],
+            then_branch=branch("t", [helper.make_node("Relu", ["x"], ["t0"])], "t0"),
+            else_branch=branch("e", [helper.make_node("Det", ["x"], ["e0"])], "e0"),
+        ),
+    ]
+    six = numpy_helper.from_array(np.array(6, np.int64), "six")
+    model = model_of(nodes, [value("x", [2, 3])], [value("y")], [six])
+    check_model(model, {"x": floats(2, 3)})
+    with pytest.raises(Unsupported, match="Det"):
+        lower(load(model), sizes_are_final=False)
 
 
 def test_a_model_local_function() -> None:

@@ -193,6 +193,10 @@ def test_lp_normalization(op: str, opset: int, p: int) -> None:
     check(op, [floats(2, 6, 3)], opset=opset, axis=1, p=p)
 
 
+def test_lp_normalization_of_nothing_but_zeros() -> None:
+    check("LpNormalization", [np.array([[0, 0], [3, 4]], np.float32)], opset=22, axis=1)
+
+
 @over_versions("GroupNormalization", "MeanVarianceNormalization", "RMSNormalization")
 def test_norms_through_their_function_bodies(op: str, opset: int) -> None:
     x = floats(2, 4, 3, 3)
