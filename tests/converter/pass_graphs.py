@@ -24,6 +24,8 @@ class Builder:
     def __init__(self, seed: int = 0) -> None:
         self.graph = Graph("test")
         self.random = np.random.default_rng(seed)
+        self.twin: Value | None = None
+        """Weights that several nodes may share."""
 
     def input(self, name: str, *shape: Dim | str, dtype: int = FLOAT) -> Value:
         value = Value(name, dtype, [ir.symbol(dim) if isinstance(dim, str) else dim for dim in shape])
