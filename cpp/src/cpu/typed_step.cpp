@@ -2,6 +2,7 @@
 #include "cpu/typed_step.h"
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -81,6 +82,18 @@ void where_row(std::int64_t count, const BroadcastWalk::Offsets& strides, void* 
   for (std::int64_t i = 0; i < count; ++i) {
     to[i * strides[0]] = chosen[i * strides[1]] != 0 ? left[i * strides[2]] : right[i * strides[3]];
   }
+}
+
+void is_nan_row(std::int64_t count, const BroadcastWalk::Offsets& strides, void* y, const void* x, const void*, const void*) {
+  auto* to = static_cast<std::uint8_t*>(y);
+  const auto* from = static_cast<const float*>(x);
+  for (std::int64_t i = 0; i < count; ++i) to[i * strides[0]] = std::isnan(from[i * strides[1]]) ? 1 : 0;
+}
+
+void not_row(std::int64_t count, const BroadcastWalk::Offsets& strides, void* y, const void* x, const void*, const void*) {
+  auto* to = static_cast<std::uint8_t*>(y);
+  const auto* from = static_cast<const std::uint8_t*>(x);
+  for (std::int64_t i = 0; i < count; ++i) to[i * strides[0]] = from[i * strides[1]] == 0 ? 1 : 0;
 }
 
 /// A bool in memory, told apart from uint8.
@@ -178,6 +191,8 @@ Row find_row(const NodeRequest& node) {
       return with_type(node.outputs[0].dtype, [](auto to) -> Row { return cast_row<decltype(from), decltype(to)>; });
     });
   }
+  if (op == "is_nan") return dtype == DType::float32 ? is_nan_row : nullptr;
+  if (op == "not") return not_row;
   if (op == "and") return and_row<std::uint8_t>;
   if (op == "or") return or_row<std::uint8_t>;
   if (op == "xor") return xor_row<std::uint8_t>;

@@ -69,6 +69,11 @@ TEST_CASE("binary ops: other dtypes keep the inputs' order") {
     static_cast<float*>(c.inputs[0].data())[7] = std::numeric_limits<float>::quiet_NaN();
     check_case(c);
   }
+  Case is_nan = make_case("is_nan", {}, {random(rng, DType::float32, {2, 6, 5, 7}, {{0, 2, 3, 1}, 1})});
+  static_cast<float*>(is_nan.inputs[0].data())[3] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(check_case(is_nan) == "typed_is_nan");
+  Case negation = make_case("not", {}, {random(rng, DType::boolean, {2, 6, 5, 7}, {{0, 2, 3, 1}, 1})});
+  check_case(negation);
   for (const char* op : {"and", "or", "xor"}) {
     Case c = make_case(op, {}, {random(rng, DType::boolean, {5, 300}), random(rng, DType::boolean, {5, 1})});
     check_case(c);
