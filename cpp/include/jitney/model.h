@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "jitney/error.h"
 #include "jitney/export.h"
 #include "jitney/tensor.h"
 
