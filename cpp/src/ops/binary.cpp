@@ -109,11 +109,19 @@ void compute_bits(const ComputeContext& ctx) {
   map<std::uint64_t>(ctx, [](std::uint64_t a, std::uint64_t b) { return Op::of(a, b); });
 }
 
+/// A shift by a negative amount, or by the type's width or more, leaves only copies of the sign bit (right) or zeros.
 void compute_bit_shift(const ComputeContext& ctx) {
   const bool left = ctx.node().text("direction") == "left";
-  map<std::uint64_t>(ctx, [left](std::uint64_t a, std::uint64_t b) {
-    if (b > 63) return std::uint64_t{0};
-    return left ? a << b : a >> b;
+  const auto width = static_cast<std::uint64_t>(size_of(ctx.input(0).dtype)) * 8;
+  with_number_type(ctx.input(0).dtype, [&](auto type) {
+    using T = decltype(type);
+    if constexpr (std::is_integral_v<T>) {
+      map<T>(ctx, [left, width](T a, T b) -> T {
+        const auto amount = static_cast<std::uint64_t>(b);
+        if (amount >= width) return !left && a < T{0} ? static_cast<T>(-1) : T{0};
+        return left ? static_cast<T>(static_cast<std::uint64_t>(a) << amount) : static_cast<T>(a >> amount);
+      });
+    }
   });
 }
 
@@ -177,11 +185,6 @@ void infer_bits(InferContext& ctx) {
   set_broadcast(ctx, ctx.dtype(0));
 }
 
-void infer_bit_shift(InferContext& ctx) {
-  ctx.expect_dtype(0, {DType::uint8, DType::uint16, DType::uint32, DType::uint64});
-  infer_bits(ctx);
-}
-
 template <typename Op>
 void infer_logic(InferContext& ctx) {
   ctx.expect_dtype(0, {DType::boolean});
@@ -196,6 +199,7 @@ void infer_logic(InferContext& ctx) {
 /// What a comparison of sizes gives, decided by the sign of their difference.
 template <Comparison comparison>
 Dim comparison_rule(const Dim& a, const Dim& b) {
+  if (a.is_constant() && b.is_constant()) return compare<comparison>(a.value(), b.value()) ? 1 : 0;
   const Dim difference = a - b;
   if (difference.is_constant()) return compare<comparison>(difference.value(), std::int64_t{0}) ? 1 : 0;
   const bool above = lower_bound(difference).value_or(0) > 0;
@@ -259,7 +263,7 @@ constexpr OpDef kOps[] = {
     binary("and", infer_logic<And>, compute_bits<And>),
     binary("or", infer_logic<Or>, compute_bits<Or>),
     binary("xor", infer_logic<Xor>, compute_bits<Xor>),
-    binary("bit_shift", infer_bit_shift, compute_bit_shift, kBitShift),
+    binary("bit_shift", infer_bits, compute_bit_shift, kBitShift),
     comparison_op<Comparison::equal>("equal"),
     comparison_op<Comparison::less>("less"),
     comparison_op<Comparison::less_equal>("less_equal"),

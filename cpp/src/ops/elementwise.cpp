@@ -9,6 +9,13 @@ namespace jitney {
 
 namespace {
 
+/// The type in which elements pass from one dtype to the other. Floats reach integers of fewer than 8 bits by way of int64, of
+/// which the low bits stay, as ONNX's own tests have it; wider integers saturate.
+DType passing_type(DType from, DType to) {
+  const bool narrow = to == DType::int4 || to == DType::uint4 || to == DType::int2 || to == DType::uint2;
+  return narrow && is_floating(from) ? DType::int64 : from;
+}
+
 Dim cast_element(const Dim& element, DType to) {
   if (!element.is_constant()) {
     if (to == DType::boolean) return lower_bound(element).value_or(0) > 0 ? Dim(1) : Dim::unknown();
@@ -37,11 +44,12 @@ void infer_cast(InferContext& ctx) {
     for (const Dim& element : *known) elements.push_back(cast_element(element, dtype));
   } else if (const auto numbers = ctx.numbers(0)) {
     for (const double number : *numbers) {
+      std::int64_t whole = 0;
       std::uint64_t stored = 0;
-      std::int64_t value = 0;
-      store_run(dtype, &stored, 1, 1, &number);
-      load_run(dtype, &stored, 1, 1, &value);
-      elements.push_back(within(dtype, value));
+      const DType via = passing_type(ctx.dtype(0), dtype) == DType::int64 ? DType::int64 : dtype;
+      store_run(via, &stored, 1, 1, &number);
+      load_run(via, &stored, 1, 1, &whole);
+      elements.push_back(cast_element(Dim(whole), dtype));
     }
   } else {
     return;
@@ -55,7 +63,7 @@ void compute_cast(const ComputeContext& ctx) {
   const bool saturate = ctx.node().integer("saturate", 1) != 0;
   using Steps = Walk<2>;
   const Steps walk = memory_order_walk<2>(y.shape, {x.strides, y.strides});
-  with_number_type(x.dtype, [&](auto type) {
+  with_number_type(passing_type(x.dtype, y.dtype), [&](auto type) {
     std::array<decltype(type), Steps::kPiece> buffer;
     walk.for_each_piece([&](const std::array<std::int64_t, 2>& at, std::size_t count) {
       load_run(x.dtype, address(x, at[0]), walk.run_strides[0], count, buffer.data());

@@ -150,6 +150,10 @@ TEST_CASE("bits and logic") {
   CHECK(whole("bitwise_not", {}, {a}) == std::vector<std::int64_t>{243, 0, 254, 127});
   CHECK(whole("bit_shift", {text("direction", "left")}, {a, b}) == std::vector<std::int64_t>{0, 254, 0, 0});
   CHECK(whole("bit_shift", {text("direction", "right")}, {a, b}) == std::vector<std::int64_t>{0, 127, 0, 1});
+  const Tensor c = tensor<std::int64_t>(DType::int8, {6}, {-8, -1, 4, 64, -8, 1});
+  const Tensor d = tensor<std::int64_t>(DType::int8, {6}, {1, 8, 9, 1, -1, 7});
+  CHECK(whole("bit_shift", {text("direction", "right")}, {c, d}) == std::vector<std::int64_t>{-4, -1, 0, 32, -1, 0});
+  CHECK(whole("bit_shift", {text("direction", "left")}, {c, d}) == std::vector<std::int64_t>{-16, 0, 0, -128, 0, -128});
   const Tensor p = tensor<std::int64_t>(DType::boolean, {4}, {0, 0, 1, 1}),
                q = tensor<std::int64_t>(DType::boolean, {4}, {0, 1, 0, 1});
   CHECK(whole("and", {}, {p, q}) == std::vector<std::int64_t>{0, 0, 0, 1});
@@ -188,6 +192,9 @@ TEST_CASE("cast") {
   const Tensor x = floats({4}, {-1.5, 0, 2.5, 1e10});
   const auto to = [](DType dtype) { return integer("to", static_cast<std::int64_t>(dtype)); };
   CHECK(whole("cast", {to(DType::int32)}, {x}) == std::vector<std::int64_t>{-1, 0, 2, 2147483647});
+  CHECK(whole("cast", {to(DType::int4)}, {floats({4}, {-9, 8, -1.5, 17})}) == std::vector<std::int64_t>{7, -8, -1, 1});
+  CHECK(whole("cast", {to(DType::uint2)}, {floats({2}, {-3, 5.9})}) == std::vector<std::int64_t>{1, 1});
+  CHECK(elements_text(infer(make_node("cast", 1, 1, {to(DType::uint4)}), {known(floats({1}, {-9}))})[0]) == "[7]");
   CHECK(whole("cast", {to(DType::boolean)}, {x}) == std::vector<std::int64_t>{1, 0, 1, 1});
   CHECK(whole("cast", {to(DType::int8)}, {int64s({2}, {300, -1})}) == std::vector<std::int64_t>{44, -1});
   check_same(numbers(run_one("cast", {to(DType::float8e4m3fn)}, {floats({2}, {1e10, kInfinity})})), {448, 448});
@@ -229,6 +236,7 @@ TEST_CASE("arithmetic on symbolic sizes") {
   CHECK(binary("min", list({n(), n()}), list({Dim(0), n() + Dim(2)})) == "[0, N]");
   CHECK(binary("equal", list({n(), n(), n(), n()}), list({n(), n() + Dim(1), Dim(-1), Dim(3)})) == "[1, 0, 0, ?]");
   CHECK(binary("less", list({Dim(-1), n(), n()}), list({n(), n(), Dim(0)})) == "[1, 0, ?]");
+  CHECK(binary("less", list({Dim(kLowest)}), list({Dim(kHighest)})) == "[1]");
   CHECK(elements_text(infer(make_node("neg", 1, 1, {}), {list({n(), Dim(2)})})[0]) == "[-N, -2]");
   Facts small = list({Dim(2147483647)});
   small.dtype = DType::int32;
