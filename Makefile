@@ -15,7 +15,7 @@ CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
-.PHONY: demo test lint clang tidy asan tsan fuzz arm arm-models clean
+.PHONY: demo test lint format clang tidy asan tsan fuzz arm arm-models clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -72,6 +72,11 @@ lint: $(VENV)/.dev
 	cd $(BUILD)/typecheck && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p jitney
 	cd models && $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml fetch.py
 	clang-format-19 --dry-run --Werror $(CPP_FILES)
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	clang-format-19 -i $(CPP_FILES)
 
 # The other builds are CMake presets, so that editors know them too.
 BUILD_AND_TEST = cmake --build --preset $@ && ctest --preset $@ --no-tests=error -j 2
