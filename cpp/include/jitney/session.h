@@ -83,8 +83,8 @@ class JITNEY_API Session {
   std::vector<Tensor> run(std::initializer_list<NamedView> inputs) { return run(std::span(inputs.begin(), inputs.size())); }
   std::map<std::string, Tensor> run(const std::map<std::string, Tensor>& inputs);
 
-  /// The outputs named, each computed into the memory given (any strides) if its data is not null; otherwise into a new tensor that is
-  /// returned at the same position. A given view must have the output's dtype and shape.
+  /// The outputs named, each computed into the memory given (any strides) if its data is not null; otherwise into a new tensor
+  /// that is returned at the same position. A given view must have the output's dtype and shape.
   std::vector<Tensor> run(std::span<const NamedView> inputs, std::span<const NamedView> outputs);
 
   /// The plan for these input shapes (made if need be); symbols that no shape fixes count as 1.
