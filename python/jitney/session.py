@@ -104,8 +104,9 @@ class Session:
 
     def prepare(self, shapes: Shapes) -> None:
         """Makes the plan for these input shapes now, so that the first run need not."""
-        self._core.prepare(self._checked_shapes(shapes))
-        self._shapes = self._checked_shapes(shapes)
+        checked = self._checked_shapes(shapes)
+        self._core.prepare(checked)
+        self._shapes = checked
 
     def plan_report(self, shapes: Shapes | None = None) -> PlanReport:
         """The plan for these input shapes: memory, and each step with its kernel. Symbols that no shape fixes count as 1.
