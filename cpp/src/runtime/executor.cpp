@@ -7,6 +7,7 @@
 
 #include "ops/region_copy.h"
 #include "plan/key_inputs.h"
+#include "runtime/arena_guard.h"
 
 namespace jitney {
 namespace {
@@ -92,8 +93,10 @@ class Run {
 
   void walk(CachedPlan& cached, ExecutionContext::Level& level) {
     const Plan& plan = *cached.plan;
+    const ArenaGuard guard(plan, level.arena.get(), level.arena_bytes);
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
       const PlannedStep& step = plan.steps[i];
+      guard.before(i);
       context_.operands.clear();
       for (const Place& place : step.inputs) context_.operands.push_back(address(level, place));
       for (const Place& place : step.outputs) context_.operands.push_back(address(level, place));
@@ -109,6 +112,7 @@ class Run {
       } catch (const Error& error) {
         throw error.at(step.node, step.op);
       }
+      guard.after(i);
       if (!engine_.profile) continue;
       const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start);
       cached.runs[i].fetch_add(1, std::memory_order_relaxed);
