@@ -13,13 +13,13 @@ namespace jitney::kernels {
 
 // Names are those of the IR; see docs/ir.md for the meaning of alpha and beta. clip: alpha and beta are the bounds (±inf
 // allowed), selu: alpha and gamma (as beta). gelu_tanh is gelu with `approximate` = tanh.
-#define JITNEY_UNARY_OPS(X)                                                                                                     \
-  X(neg)                                                                                                                        \
-  X(abs)                                                                                                                        \
-  X(exp)                                                                                                                        \
-  X(log) X(sqrt) X(reciprocal) X(floor) X(ceil) X(round) X(sign) X(erf) X(sigmoid) X(tanh) X(sin) X(cos) X(tan) X(asin) X(acos) \
-      X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(relu) X(softplus) X(softsign) X(hard_swish) X(silu) X(mish)          \
-          X(leaky_relu) X(elu) X(thresholded_relu) X(celu) X(selu) X(hard_sigmoid) X(gelu) X(gelu_tanh) X(clip)
+// clang-format off
+#define JITNEY_UNARY_OPS(X)                                                                                   \
+  X(neg) X(abs) X(exp) X(log) X(sqrt) X(reciprocal) X(floor) X(ceil) X(round) X(sign) X(erf) X(sigmoid)       \
+  X(tanh) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh)             \
+  X(relu) X(softplus) X(softsign) X(hard_swish) X(silu) X(mish) X(leaky_relu) X(elu) X(thresholded_relu)      \
+  X(celu) X(selu) X(hard_sigmoid) X(gelu) X(gelu_tanh) X(clip)
+// clang-format on
 
 #define JITNEY_BINARY_OPS(X) X(add) X(sub) X(mul) X(div) X(max) X(min) X(pow) X(prelu)
 
