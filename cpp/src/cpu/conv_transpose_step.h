@@ -1,4 +1,4 @@
-// Transposed convolution in float32: one matrix product per image, whose columns are then added where they belong.
+// Transposed convolution in float32: matrix products whose columns are added where they belong.
 #pragma once
 
 #include <span>

@@ -20,8 +20,7 @@ struct PixelStrides {
   Shape spatial;
 };
 
-/// nullopt unless rank ≥ 3, channels have stride 1 (or C is 1), and every stride is non-negative. With `disjoint`, pixels must
-/// not overlap either (outputs).
+/// nullopt unless rank ≥ 3, channels have stride 1 (or C is 1), and every stride is non-negative.
 std::optional<PixelStrides> pixel_strides(const Shape& shape, const Shape& strides);
 
 /// The distance between consecutive pixels if all pixels of the tensor, batch included, are evenly spaced.

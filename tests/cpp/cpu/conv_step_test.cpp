@@ -116,8 +116,7 @@ TEST_CASE("conv: a batch row's result does not depend on its place") {
     for (std::size_t n = 0; n < 5; ++n) {
       spec.batch = 1;
       Case one = make(rng, spec);
-      std::copy_n(row.begin() + static_cast<std::ptrdiff_t>(n * row.size() / 5), row.size() / 5,
-                  one.inputs[0].memory.begin() + one.inputs[0].offset);
+      from_bytes(one.inputs[0], row.data() + n * (row.size() / 5));
       one.inputs[1] = whole.inputs[1];
       Ran single = run_case(*cpu, one);
       const auto part = to_bytes(single.outputs[0]);

@@ -133,6 +133,14 @@ std::vector<std::byte> to_bytes(Stored& tensor) {
   return bytes;
 }
 
+void from_bytes(Stored& tensor, const std::byte* bytes) {
+  const std::size_t size = size_of(tensor.dtype);
+  for_each_element(tensor, [&](std::int64_t at) {
+    std::memcpy(address(tensor.view(), at), bytes, size);
+    bytes += size;
+  });
+}
+
 PackCache::Blob MapCache::get(const std::string& key, std::size_t bytes, const std::function<void(void*)>& fill) {
   Blob& blob = blobs_[key];
   if (!blob) {

@@ -43,6 +43,8 @@ Stored numbers(DType dtype, const Shape& shape, const std::vector<double>& value
 std::vector<double> to_doubles(Stored& tensor);
 /// Exact bytes in row-major order.
 std::vector<std::byte> to_bytes(Stored& tensor);
+/// Sets all elements from their bytes in row-major order.
+void from_bytes(Stored& tensor, const std::byte* bytes);
 
 class MapCache final : public PackCache {
  public:

@@ -112,7 +112,7 @@ TEST_CASE("matmul: a row's result depends on nothing else") {
   for (std::ptrdiff_t i = 0; i < 9; ++i) {
     Case one = make(allocate(DType::float32, {1, 50}), whole.inputs[1]);
     one.constant = {false, i % 2 == 0};
-    std::copy_n(rows.begin() + i * 200, 200, one.inputs[0].memory.begin() + one.inputs[0].offset);
+    from_bytes(one.inputs[0], rows.data() + i * 200);
     Ran single = run_case(*cpu, one);
     const auto part = to_bytes(single.outputs[0]);
     CHECK(std::equal(part.begin(), part.end(), bytes.begin() + i * 37 * 4));
