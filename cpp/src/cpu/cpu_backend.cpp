@@ -12,11 +12,12 @@ class CpuBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
 
-  std::size_t claim(std::span<const NodeRequest> nodes) const override {
+  std::size_t claim(Group nodes) const override {
     return !nodes.empty() && nodes.front().op->compute != nullptr ? 1 : 0;
   }
 
-  NodeLayout layout(const NodeRequest& node) const override {
+  NodeLayout layout(Group group) const override {
+    const NodeRequest& node = group.front();
     if (const cpu::FastOp* fast = cpu::find_fast_op(node.node->op)) {
       if (std::optional<NodeLayout> layout = fast->layout(node)) {
         return *std::move(layout);
@@ -26,7 +27,7 @@ class CpuBackend final : public Backend {
     return reference_layout(node);
   }
 
-  std::unique_ptr<Step> prepare(std::span<const NodeRequest> group, PackCache& cache, std::size_t threads) const override {
+  std::unique_ptr<Step> prepare(Group group, PackCache& cache, std::size_t threads) const override {
     const NodeRequest& node = group.front();
     if (const cpu::FastOp* fast = cpu::find_fast_op(node.node->op)) {
       if (std::unique_ptr<Step> step = fast->prepare(node, cache, threads)) {

@@ -58,11 +58,11 @@ class ReferenceStep final : public Step {
 class ReferenceBackend final : public Backend {
  public:
   std::string_view name() const override { return "reference"; }
-  std::size_t claim(std::span<const NodeRequest> nodes) const override {
+  std::size_t claim(Group nodes) const override {
     return !nodes.empty() && nodes.front().op->compute != nullptr ? 1 : 0;
   }
-  NodeLayout layout(const NodeRequest& node) const override { return reference_layout(node); }
-  std::unique_ptr<Step> prepare(std::span<const NodeRequest> group, PackCache&, std::size_t) const override {
+  NodeLayout layout(Group group) const override { return reference_layout(group.front()); }
+  std::unique_ptr<Step> prepare(Group group, PackCache&, std::size_t) const override {
     return reference_step(group.front());
   }
 };

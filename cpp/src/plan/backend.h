@@ -54,6 +54,8 @@ struct Operand {
   Shape strides;
   std::shared_ptr<Weight> weight;       // null unless it is a constant of the model
   std::shared_ptr<const Tensor> known;  // bytes known for this plan only (a shape, a bound): read them, but pack nothing by them
+  std::int32_t producer = -1;           // of an input: the node of the same group that computes it; -1: it comes from outside
+  bool inner = false;                   // of an output: read within the group only, so that it needs no place
 
   /// The bytes, dense row-major, if they are known in either way.
   std::optional<TensorView> bytes() const {
@@ -70,7 +72,11 @@ struct NodeRequest {
   std::vector<Operand> outputs;
 };
 
-/// How a backend wants a node's operands stored.
+/// Nodes that follow one another and run as one step. Its *outer* inputs are the operands with producer < 0, its outer outputs
+/// the results that are not inner, each node by node; a group of one node has all its operands outer, those left out included.
+using Group = std::span<const NodeRequest>;
+
+/// How a backend wants a group's outer operands stored.
 struct NodeLayout {
   /// Per input: the order in which it must be dense, or nullopt if its present strides will do.
   std::vector<std::optional<Order>> inputs;
@@ -82,7 +88,7 @@ struct NodeLayout {
   bool strided_output = false;
 };
 
-/// Addresses and resources of one execution of a step.
+/// Addresses and resources of one execution of a step: the group's outer operands.
 struct StepRun {
   std::span<void* const> inputs;   // null where left out
   std::span<void* const> outputs;  // null where nobody reads
@@ -107,12 +113,15 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
-  /// How many consecutive nodes, from the first, this backend runs as one step; 0: it cannot run the first at all.
-  virtual std::size_t claim(std::span<const NodeRequest> nodes) const = 0;
-  /// Inputs have their present strides; outputs have shapes but no strides yet.
-  virtual NodeLayout layout(const NodeRequest& node) const = 0;
-  /// All strides are final. `threads` is the most that run() will be given.
-  virtual std::unique_ptr<Step> prepare(std::span<const NodeRequest> group, PackCache& cache, std::size_t threads) const = 0;
+  /// The most nodes that claim() can take at a time; it is shown no more.
+  virtual std::size_t widest_group() const { return 1; }
+  /// How many of these consecutive nodes, from the first, this backend runs as one step; 0: it cannot run the first at all.
+  /// Shapes are final; what the nodes themselves compute has no strides yet.
+  virtual std::size_t claim(Group nodes) const = 0;
+  /// Outer inputs have their present strides; outputs have shapes but no strides yet.
+  virtual NodeLayout layout(Group group) const = 0;
+  /// All outer strides are final. `threads` is the most that run() will be given.
+  virtual std::unique_ptr<Step> prepare(Group group, PackCache& cache, std::size_t threads) const = 0;
 };
 
 }  // namespace jitney

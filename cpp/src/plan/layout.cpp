@@ -42,13 +42,14 @@ Layout::Layout(Plan& plan, const PlanOptions& options)
       uses_(plan.program.values.size(), 0),
       concat_uses_(plan.program.values.size()) {}
 
-std::vector<PlacedNode> Layout::run() {
+std::vector<PlacedGroup> Layout::run() {
   count_uses();
-  for (const FlatNode& node : plan_.program.nodes) {
+  const std::vector<FlatNode>& nodes = plan_.program.nodes;
+  for (std::size_t i = 0; i < nodes.size();) {
     try {
-      place(node);
+      i += place(i);
     } catch (const Error& error) {
-      throw error.at(node.node->name, node.node->op);
+      throw error.at(nodes[i].node->name, nodes[i].node->op);
     }
   }
   if (plan_.program.cut) {
@@ -56,7 +57,7 @@ std::vector<PlacedNode> Layout::run() {
   } else {
     place_outputs();
   }
-  return std::move(nodes_);
+  return std::move(groups_);
 }
 
 void Layout::count_uses() {
@@ -80,17 +81,19 @@ void Layout::count_uses() {
   }
 }
 
-void Layout::place(const FlatNode& node) {
+std::size_t Layout::place(std::size_t index) {
+  const FlatNode& node = plan_.program.nodes[index];
   if (node.node->op == "concat") {
     place_concat(node);
-  } else if (node.op->regions == nullptr || !place_as_views(node)) {
-    place_by_backend(node);
+    return 1;
   }
+  if (node.op->regions != nullptr && place_as_views(node)) return 1;
+  return place_by_backend(index);
 }
 
 std::int32_t Layout::add_buffer(Buffer buffer) {
-  buffer.first = nodes_.size();
-  buffer.last = nodes_.size();
+  buffer.first = groups_.size();
+  buffer.last = groups_.size();
   plan_.buffers.push_back(buffer);
   residents_.emplace_back();
   return static_cast<std::int32_t>(plan_.buffers.size() - 1);
@@ -154,8 +157,8 @@ Operand Layout::operand(FlatId id, const Slot& slot) const {
   return operand;
 }
 
-void Layout::emit(NodeRequest request, std::vector<Place> inputs, std::vector<Place> outputs) {
-  const std::size_t step = nodes_.size();
+void Layout::emit(std::vector<NodeRequest> group, std::vector<Place> inputs, std::vector<Place> outputs) {
+  const std::size_t step = groups_.size();
   const auto touch = [&](const Place& place) {
     if (place.buffer < 0) return;
     Buffer& buffer = plan_.buffers[static_cast<std::size_t>(place.buffer)];
@@ -164,14 +167,14 @@ void Layout::emit(NodeRequest request, std::vector<Place> inputs, std::vector<Pl
   };
   std::ranges::for_each(inputs, touch);
   std::ranges::for_each(outputs, touch);
-  nodes_.push_back({std::move(request), std::move(inputs), std::move(outputs)});
+  groups_.push_back({std::move(group), std::move(inputs), std::move(outputs)});
 }
 
 void Layout::copy(FlatId source, const Slot& from, const Slot& to) {
   NodeRequest request{&identity_node(), find_op("identity"), {operand(source, from)}, {operand(source, to)}};
   request.outputs[0].weight = nullptr;
   request.outputs[0].known = nullptr;
-  emit(std::move(request), {from.place}, {to.place});
+  emit({std::move(request)}, {from.place}, {to.place});
 }
 
 Slot Layout::materialise(FlatId id, const Order& order) {
@@ -230,71 +233,114 @@ bool Layout::place_as_views(const FlatNode& node) {
   return true;
 }
 
-std::optional<Slot> Layout::reuse_operand(const FlatNode& node, const NodeLayout& layout, const std::vector<Slot>& operands,
-                                          const Order& order) {
-  const FlatValue& result = value(node.outputs[0]);
-  const Shape wanted = strides_for(result.shape, order);
-  for (std::size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
-    if ((layout.in_place >> i & 1) == 0 || node.inputs[i] < 0) continue;
-    const FlatValue& source = value(node.inputs[i]);
-    const Slot& slot = operands[i];
-    const auto buffer = static_cast<std::size_t>(slot.place.buffer);
-    if (plan_.buffers[buffer].home != Home::arena || source.dtype != result.dtype || !(source.shape == result.shape)) continue;
-    if (!same_strides(result.shape, slot.strides, wanted)) continue;
+std::optional<Slot> Layout::reuse_operand(FlatId result, const Order& order, const std::vector<FlatId>& inputs,
+                                          const std::vector<Slot>& slots, std::uint32_t in_place) {
+  const Shape& shape = value(result).shape;
+  const Shape wanted = strides_for(shape, order);
+  for (std::size_t i = 0; i < inputs.size() && i < 32; ++i) {
+    if ((in_place >> i & 1) == 0 || inputs[i] < 0) continue;
+    const FlatValue& source = value(inputs[i]);
+    const auto buffer = static_cast<std::size_t>(slots[i].place.buffer);
+    if (plan_.buffers[buffer].home != Home::arena || source.dtype != value(result).dtype || !(source.shape == shape)) continue;
+    if (!same_strides(shape, slots[i].strides, wanted)) continue;
     const bool read_again =
         std::ranges::any_of(residents_[buffer], [&](FlatId id) { return uses_[static_cast<std::size_t>(id)] != 0; });
     if (read_again) continue;
     // Another operand in the same buffer is safe only if it is read at the very place that is written.
     bool safe = true;
-    for (std::size_t j = 0; j < operands.size(); ++j) {
-      if (j == i || node.inputs[j] < 0 || operands[j].place.buffer != slot.place.buffer) continue;
-      safe = safe && operands[j].place.offset == slot.place.offset &&
-             same_strides(result.shape, operands[j].strides, slot.strides) && value(node.inputs[j]).shape == result.shape &&
-             (layout.in_place >> j & 1) != 0;
+    for (std::size_t j = 0; j < inputs.size(); ++j) {
+      if (j == i || inputs[j] < 0 || slots[j].place.buffer != slots[i].place.buffer) continue;
+      safe = safe && (in_place >> j & 1) != 0 && slots[j].place.offset == slots[i].place.offset &&
+             value(inputs[j]).shape == shape && same_strides(shape, slots[j].strides, slots[i].strides);
     }
-    if (safe) return Slot{slot.place, wanted};
+    if (safe) return Slot{slots[i].place, wanted};
   }
   return std::nullopt;
 }
 
-void Layout::place_by_backend(const FlatNode& node) {
-  NodeRequest request{node.node, node.op, {}, {}};
-  std::vector<Slot> operands;
-  for (const FlatId id : node.inputs) {
-    operands.push_back(id < 0 ? Slot{} : slot_of(id));
-    request.inputs.push_back(id < 0 ? Operand{} : operand(id, operands.back()));
-  }
-  for (const FlatId id : node.outputs) {
-    request.outputs.push_back(id < 0 ? Operand{} : Operand{value(id).dtype, value(id).shape, {}, nullptr, nullptr});
-  }
-  if (options_.backend.claim({&request, 1}) == 0)
-    throw Error(ErrorCode::unsupported, "the " + std::string(options_.backend.name()) + " backend cannot run this node");
-  const NodeLayout layout = options_.backend.layout(request);
-  std::vector<Place> inputs, outputs;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const FlatId id = node.inputs[i];
-    if (id >= 0) {
-      if (layout.inputs[i]) operands[i] = materialise(id, *layout.inputs[i]);
-      request.inputs[i] = operand(id, operands[i]);
-      --uses_[static_cast<std::size_t>(id)];
+/// The nodes from `index` on that the backend may see, as far as they are known before they are placed.
+std::vector<NodeRequest> Layout::request_group(std::size_t index) {
+  const std::vector<FlatNode>& nodes = plan_.program.nodes;
+  const std::size_t most = std::min(nodes.size() - index, options_.backend.widest_group());
+  std::vector<NodeRequest> group;
+  std::map<FlatId, std::int32_t> producers;
+  for (std::size_t k = 0; k < most; ++k) {
+    const FlatNode& node = nodes[index + k];
+    if (k != 0 && node.op->regions != nullptr) break;  // movement is the planner's business
+    NodeRequest& request = group.emplace_back(NodeRequest{node.node, node.op, {}, {}});
+    for (const FlatId id : node.inputs) {
+      Operand& input = request.inputs.emplace_back();
+      if (id < 0) continue;
+      if (const auto found = producers.find(id); found != producers.end()) {
+        input = {value(id).dtype, value(id).shape, {}, nullptr, nullptr, found->second, false};
+      } else {
+        input = operand(id, slot_of(id));
+      }
     }
-    inputs.push_back(operands[i].place);
+    for (const FlatId id : node.outputs) {
+      Operand& output = request.outputs.emplace_back();
+      if (id < 0) continue;
+      output.dtype = value(id).dtype;
+      output.shape = value(id).shape;
+      producers.emplace(id, static_cast<std::int32_t>(k));
+    }
   }
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    const FlatId id = node.outputs[i];
+  return group;
+}
+
+std::size_t Layout::place_by_backend(std::size_t index) {
+  const std::vector<FlatNode>& nodes = plan_.program.nodes;
+  std::vector<NodeRequest> group = request_group(index);
+  const std::size_t count = options_.backend.claim(group);
+  if (count == 0)
+    throw Error(ErrorCode::unsupported, "the " + std::string(options_.backend.name()) + " backend cannot run this node");
+  group.resize(count);
+
+  // All reads by the group are over once it has run; what nobody else reads needs no place.
+  for (std::size_t k = 0; k < count; ++k)
+    for (const FlatId id : nodes[index + k].inputs)
+      if (id >= 0) --uses_[static_cast<std::size_t>(id)];
+  std::vector<std::pair<FlatId, Operand*>> inputs, outputs;
+  for (std::size_t k = 0; k < count; ++k) {
+    const FlatNode& node = nodes[index + k];
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (group[k].inputs[i].producer < 0) inputs.emplace_back(node.inputs[i], &group[k].inputs[i]);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      group[k].outputs[i].inner = count > 1 && (node.outputs[i] < 0 || uses_[static_cast<std::size_t>(node.outputs[i])] == 0);
+      if (!group[k].outputs[i].inner) outputs.emplace_back(node.outputs[i], &group[k].outputs[i]);
+    }
+  }
+
+  const NodeLayout layout = options_.backend.layout(group);
+  std::vector<Slot> slots;
+  std::vector<FlatId> ids;
+  std::vector<Place> input_places, output_places;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const FlatId id = ids.emplace_back(inputs[i].first);
+    Slot& slot = slots.emplace_back();
+    if (id >= 0) {
+      slot = layout.inputs[i] ? materialise(id, *layout.inputs[i]) : slot_of(id);
+      *inputs[i].second = operand(id, slot);
+    }
+    input_places.push_back(slot.place);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const FlatId id = outputs[i].first;
     if (id < 0) {
-      outputs.push_back({});
+      output_places.push_back({});
       continue;
     }
     const Order& order = layout.outputs[i];
     std::optional<Slot> slot;
-    if (i == 0 && concat_uses_[static_cast<std::size_t>(id)].node == nullptr) slot = reuse_operand(node, layout, operands, order);
+    if (i == 0 && concat_uses_[static_cast<std::size_t>(id)].node == nullptr)
+      slot = reuse_operand(id, order, ids, slots, layout.in_place);
     if (!slot) slot = place_result(id, order, i == 0 && layout.strided_output);
-    request.outputs[i].strides = slot->strides;
-    outputs.push_back(slot->place);
+    outputs[i].second->strides = slot->strides;
+    output_places.push_back(slot->place);
     set_slot(id, std::move(*slot));
   }
-  emit(std::move(request), std::move(inputs), std::move(outputs));
+  emit(std::move(group), std::move(input_places), std::move(output_places));
+  return count;
 }
 
 void Layout::place_outputs() {
@@ -335,7 +381,7 @@ void Layout::place_cut() {
     if (!dynamic) plan_.live.push_back(placed(id));
   }
   const auto keep = [&](const PlacedValue& value) {
-    if (value.place.buffer >= 0) plan_.buffers[static_cast<std::size_t>(value.place.buffer)].last = nodes_.size();
+    if (value.place.buffer >= 0) plan_.buffers[static_cast<std::size_t>(value.place.buffer)].last = groups_.size();
   };
   std::ranges::for_each(plan_.observed, keep);
   std::ranges::for_each(plan_.dynamic_inputs, keep);

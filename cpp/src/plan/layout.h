@@ -18,9 +18,9 @@ struct Slot {
   Shape strides;
 };
 
-/// A node with every operand placed, ready to be prepared by the backend.
-struct PlacedNode {
-  NodeRequest request;
+/// A group with every outer operand placed, ready to be prepared by the backend.
+struct PlacedGroup {
+  std::vector<NodeRequest> nodes;
   std::vector<Place> inputs;
   std::vector<Place> outputs;
 };
@@ -30,7 +30,7 @@ class Layout {
   Layout(Plan& plan, const PlanOptions& options);
 
   /// Fills plan.buffers (arena offsets excepted), externals, known, weights, observed, dynamic_inputs, live and outputs.
-  std::vector<PlacedNode> run();
+  std::vector<PlacedGroup> run();
 
  private:
   struct ConcatUse {
@@ -40,8 +40,10 @@ class Layout {
 
   const FlatValue& value(FlatId id) const { return plan_.program.values[static_cast<std::size_t>(id)]; }
   void count_uses();
-  void place(const FlatNode& node);
-  void place_by_backend(const FlatNode& node);
+  /// Places the node of that index, and those that the backend takes with it; returns how many.
+  std::size_t place(std::size_t index);
+  std::size_t place_by_backend(std::size_t index);
+  std::vector<NodeRequest> request_group(std::size_t index);
   void place_concat(const FlatNode& node);
   bool place_as_views(const FlatNode& node);
   void place_outputs();
@@ -54,18 +56,18 @@ class Layout {
   /// A slot for a computed result: inside a concat's result where one reads it and the producer can leave gaps.
   Slot place_result(FlatId id, const Order& order, bool strided);
   Slot concat_part(const ConcatUse& use, const Slot& whole) const;
-  std::optional<Slot> reuse_operand(const FlatNode& node, const NodeLayout& layout, const std::vector<Slot>& operands,
-                                    const Order& order);
+  std::optional<Slot> reuse_operand(FlatId result, const Order& order, const std::vector<FlatId>& inputs,
+                                    const std::vector<Slot>& slots, std::uint32_t in_place);
   void set_slot(FlatId id, Slot slot);
   std::int32_t add_buffer(Buffer buffer);
   Operand operand(FlatId id, const Slot& slot) const;
   void copy(FlatId source, const Slot& from, const Slot& to);
-  void emit(NodeRequest request, std::vector<Place> inputs, std::vector<Place> outputs);
+  void emit(std::vector<NodeRequest> group, std::vector<Place> inputs, std::vector<Place> outputs);
   PlacedValue placed(FlatId id);
 
   Plan& plan_;
   const PlanOptions& options_;
-  std::vector<PlacedNode> nodes_;
+  std::vector<PlacedGroup> groups_;
   std::vector<std::optional<Slot>> slots_;                             // by FlatId
   std::vector<std::size_t> uses_;                                      // reads still to come, by FlatId
   std::vector<std::vector<FlatId>> residents_;                         // values that lie in a buffer

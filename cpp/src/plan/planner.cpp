@@ -9,21 +9,33 @@
 namespace jitney {
 namespace {
 
-void prepare_steps(Plan& plan, std::vector<PlacedNode> nodes, const PlanOptions& options) {
+/// Names joined by '+'; what has none (copies that the planner adds) is left out.
+std::string joined(const std::vector<NodeRequest>& nodes, const std::string Node::* text) {
+  std::string all;
+  for (const NodeRequest& request : nodes) {
+    const std::string& name = request.node->*text;
+    if (!name.empty()) all += (all.empty() ? "" : "+") + name;
+  }
+  return all;
+}
+
+void prepare_steps(Plan& plan, std::vector<PlacedGroup> groups, const PlanOptions& options) {
   plan.weight_data.assign(plan.weights.size(), nullptr);
   std::vector<bool> read(plan.weights.size(), false);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    PlacedNode& node = nodes[i];
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    PlacedGroup& group = groups[i];
     PlannedStep planned;
+    planned.node = joined(group.nodes, &Node::name);
+    planned.op = joined(group.nodes, &Node::op);
     try {
-      planned.step = options.backend.prepare({&node.request, 1}, options.cache, options.threads);
+      planned.step = options.backend.prepare(group.nodes, options.cache, options.threads);
     } catch (const Error& error) {
-      throw error.at(node.request.node->name, node.request.node->op);
+      throw error.at(planned.node, planned.op);
     }
-    planned.node = node.request.node->name;
-    planned.op = node.request.node->op;
     planned.backend = options.backend.name();
-    for (const Operand& output : node.request.outputs) planned.output_shapes.push_back(output.shape);
+    for (const NodeRequest& request : group.nodes)
+      for (const Operand& output : request.outputs)
+        if (!output.inner) planned.output_shapes.push_back(output.shape);
     if (planned.step->workspace != 0) {
       Buffer buffer;
       buffer.bytes = planned.step->workspace;
@@ -31,13 +43,13 @@ void prepare_steps(Plan& plan, std::vector<PlacedNode> nodes, const PlanOptions&
       plan.buffers.push_back(buffer);
       planned.workspace.buffer = static_cast<std::int32_t>(plan.buffers.size() - 1);
     }
-    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-      if (node.inputs[k].buffer < 0 || (k < 32 && (planned.step->packed >> k & 1) != 0)) continue;
-      const Buffer& buffer = plan.buffers[static_cast<std::size_t>(node.inputs[k].buffer)];
+    for (std::size_t k = 0; k < group.inputs.size(); ++k) {
+      if (group.inputs[k].buffer < 0 || (k < 32 && (planned.step->packed >> k & 1) != 0)) continue;
+      const Buffer& buffer = plan.buffers[static_cast<std::size_t>(group.inputs[k].buffer)];
       if (buffer.home == Home::weight) read[buffer.index] = true;
     }
-    planned.inputs = std::move(node.inputs);
-    planned.outputs = std::move(node.outputs);
+    planned.inputs = std::move(group.inputs);
+    planned.outputs = std::move(group.outputs);
     plan.steps.push_back(std::move(planned));
   }
   const auto read_at_cut = [&](const PlacedValue& value) {
@@ -78,8 +90,7 @@ void place_arena(Plan& plan) {
 std::unique_ptr<Plan> make_plan(Program program, const PlanOptions& options) {
   auto plan = std::make_unique<Plan>();
   plan->program = std::move(program);
-  std::vector<PlacedNode> nodes = Layout(*plan, options).run();
-  prepare_steps(*plan, std::move(nodes), options);
+  prepare_steps(*plan, Layout(*plan, options).run(), options);
   place_arena(*plan);
   plan->footprint_bytes = sizeof(Plan) + plan->buffers.size() * sizeof(Buffer) + plan->steps.size() * std::size_t{512} +
                           plan->program.values.size() * sizeof(FlatValue);

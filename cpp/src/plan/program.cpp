@@ -98,6 +98,10 @@ class Walker {
       facts[i].dtype = at(id).dtype;
       facts[i].shape = SymShape::of(std::vector<Dim>(at(id).shape.begin(), at(id).shape.end()));
       facts[i].data = bytes_of(id, needed);
+      if (needed && at(id).shape.elements() > kMostElements)
+        throw Error(ErrorCode::invalid_input, "operand " + std::to_string(i) + " has shape " + to_string(at(id).shape) +
+                                                  ", but its values decide a shape, an axis or a branch: at most " +
+                                                  std::to_string(kMostElements) + " elements can do so");
       if (needed && !facts[i].data) unknown.push_back(id);
       operands[i] = &facts[i];
     }

@@ -183,7 +183,7 @@ Ran run_case(const Backend& backend, Case& given) {
     request.outputs.push_back({facts.dtype, shape, {}, nullptr, nullptr});
   }
   REQUIRE(backend.claim({&request, 1}) == 1);
-  const NodeLayout layout = backend.layout(request);
+  const NodeLayout layout = backend.layout({&request, 1});
   REQUIRE(layout.inputs.size() == inputs.size());
   REQUIRE(layout.outputs.size() == given.outputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
