@@ -18,10 +18,15 @@ class Affine:
     terms: tuple[tuple[str, int], ...]
 
     def __str__(self) -> str:
-        parts = [name if factor == 1 else f"{factor}*{name}" for name, factor in self.terms]
-        if self.constant or not parts:
-            parts.append(str(self.constant))
-        return " + ".join(parts)
+        """As the runtime prints it: "N", "2*N - 1"."""
+        text = ""
+        for factor, name in [*((factor, name) for name, factor in self.terms), (self.constant, "")]:
+            if not name and not factor and text:
+                continue
+            sign = ("-" if factor < 0 else "") if not text else (" - " if factor < 0 else " + ")
+            size = str(abs(factor))
+            text += sign + (size if not name else name if size == "1" else f"{size}*{name}")
+        return text
 
 
 Dim: TypeAlias = int | Affine | None

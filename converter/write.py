@@ -286,7 +286,7 @@ def _align(position: int) -> int:
 
 
 def _text(text: str) -> bytes:
-    data = text.encode("utf-8", "surrogatepass")
+    data = text.encode("utf-8", "replace")
     return struct.pack("<I", len(data)) + data
 
 
