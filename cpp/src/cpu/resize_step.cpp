@@ -28,6 +28,7 @@ struct AxisTaps {
 std::optional<std::vector<ResizeAxis>> plain_axes(const NodeRequest& node) {
   const Operand& x = node.inputs[0];
   const bool nearest = node.node->text("mode", "nearest") == "nearest";
+  if (node.outputs[0].shape.elements() == 0) return std::nullopt;
   if (x.shape.size() < 3 || x.shape.size() > 5 || (!nearest && x.dtype != DType::float32)) return std::nullopt;
   ResizeOperands operands;
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {

@@ -9,13 +9,6 @@
 
 namespace jitney {
 
-namespace {
-
-/// More elements than any shape arithmetic has; beyond, elements are not followed.
-constexpr std::int64_t kMostElements = 1024;
-
-}  // namespace
-
 InferContext::InferContext(const Node& node, std::span<const Facts* const> inputs, std::span<Facts> outputs, ErrorCode blame,
                            const SubgraphInference& subgraphs)
     : node_(node), inputs_(inputs), outputs_(outputs), blame_(blame), subgraphs_(subgraphs) {}

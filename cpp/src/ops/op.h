@@ -123,6 +123,9 @@ struct Region {
 using RegionsRule = std::optional<std::vector<Region>> (*)(const Node& node, std::span<const TensorView> inputs,
                                                            std::span<const TensorView> outputs, std::size_t output);
 
+/// More elements than any shape, axes or sizes have: beyond, rules follow no elements, and no operand is read for its values.
+inline constexpr std::int64_t kMostElements = 1024;
+
 struct OpDef {
   std::string_view name;
   Arity inputs;

@@ -12,6 +12,7 @@
 #include "ops/families.h"
 #include "ops/operands.h"
 #include "ops/resize_axis.h"
+#include "ops/rules.h"
 
 namespace jitney {
 namespace {
@@ -90,6 +91,10 @@ void infer_resize(InferContext& ctx) {
   if (left_out(ctx, kSizes) == left_out(ctx, kScales)) {
     ctx.fail(left_out(ctx, kSizes) ? "neither sizes nor scales are given" : "both sizes and scales are given",
              "give one of them");
+  }
+  if (!left_out(ctx, kSizes)) expect_index(ctx, kSizes);
+  for (const std::size_t operand : {kScales, kRoi}) {
+    if (!left_out(ctx, operand)) expect_number(ctx, operand);
   }
   SymShape y = ctx.shape(0);
   if (!y.ranked) return ctx.set(0, ctx.dtype(0), std::move(y));
@@ -181,6 +186,7 @@ void compute_resize(const ComputeContext& ctx) {
   const Node& node = ctx.node();
   const TensorView& x = ctx.input(0);
   const TensorView& y = ctx.output(0);
+  if (y.shape.elements() == 0) return;  // its other axes may be too long for tables
   ResizeOperands operands;
   if (ctx.has(kSizes)) operands.sizes = ctx.input(kSizes);
   if (ctx.has(kScales)) operands.scales = ctx.input(kScales);

@@ -12,6 +12,9 @@ namespace {
 constexpr std::int64_t kMaxAttribute = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 60;
 
+// A kernel larger than any picture only serves to exhaust memory: tap lists have an entry per kernel element.
+constexpr std::int64_t kMaxTaps = std::int64_t{1} << 27;
+
 enum class Padding { given, same_upper, same_lower, valid };
 
 [[noreturn]] void refuse(const std::string& message, const std::string& hint) {
@@ -163,6 +166,15 @@ std::int64_t resolve_transposed(const Window& window, Axis& axis, std::int64_t i
   return output;
 }
 
+void check_taps(std::span<const Dim> kernel) {
+  std::int64_t taps = 1;
+  for (const Dim& size : kernel) {
+    if (!size.is_constant()) continue;
+    if (size.value() > kMaxTaps / taps) refuse("the kernel has more than " + std::to_string(kMaxTaps) + " elements", {});
+    taps *= std::max<std::int64_t>(size.value(), 1);
+  }
+}
+
 /// Runs a rule that throws plain errors, and blames the node for them.
 template <typename Rule>
 auto blaming(const InferContext& ctx, Rule rule) {
@@ -233,6 +245,7 @@ void tap_sources(const WindowGeometry& geometry, std::int64_t window, std::vecto
 std::vector<Dim> infer_window(const InferContext& ctx, std::span<const Dim> input, std::span<const Dim> kernel) {
   return blaming(ctx, [&] {
     const Window window = parse(ctx.node(), input.size(), false);
+    check_taps(kernel);
     const bool same = is_same(window);
     std::vector<Dim> output(input.size());
     for (std::size_t i = 0; i < input.size(); ++i) {
@@ -253,6 +266,7 @@ std::vector<Dim> infer_window(const InferContext& ctx, std::span<const Dim> inpu
 std::vector<Dim> infer_transposed_window(const InferContext& ctx, std::span<const Dim> input, std::span<const Dim> kernel) {
   return blaming(ctx, [&] {
     const Window window = parse(ctx.node(), input.size(), true);
+    check_taps(kernel);
     const bool same = is_same(window);
     std::vector<Dim> output(input.size());
     for (std::size_t i = 0; i < input.size(); ++i) {

@@ -177,6 +177,7 @@ class Walker {
       frame.map[static_cast<std::size_t>(node.outputs[i])] = flat.outputs.back();
     }
     ++frame.next;
+    if (output_elements == 0) settle_empty(flat);
     const bool settled = std::ranges::all_of(flat.outputs, [&](FlatId id) { return id < 0 || at(id).known; });
     if (settled) return true;
     // A movement that grows its operand (expand) is free as a view; anything else on weights is computed once per model.
@@ -189,6 +190,12 @@ class Walker {
       program_.nodes.push_back(std::move(flat));
     }
     return true;
+  }
+
+  /// Empty results need no step, which might walk axes that are long all the same.
+  void settle_empty(const FlatNode& flat) {
+    for (const FlatId id : flat.outputs)
+      if (id >= 0) at(id).known = std::make_shared<const Tensor>(at(id).dtype, at(id).shape);
   }
 
   /// Non-null if every element is a number and the dtype is an integer or bool.
