@@ -262,7 +262,7 @@ struct ThreadPool::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (crew && crew->is_stale()) bury(std::move(crew));
+    if (crew && crew->is_stale()) bury(std::exchange(crew, nullptr));
   }
 
   /// Generation · 2, plus 1 while a loop has the workers. A word of an older generation counts as free: its loop, if there was
@@ -296,7 +296,7 @@ void ThreadPool::run(std::size_t threads, std::size_t count, void* body, Call ca
     ~Release() { lease.store(free, std::memory_order_release); }
   } const release{state_->lease, free};
   std::unique_ptr<Crew>& crew = state_->crew;
-  if (crew && crew->is_stale()) bury(std::move(crew));
+  if (crew && crew->is_stale()) bury(std::exchange(crew, nullptr));
   if (!crew) crew = std::make_unique<Crew>();
   threads = crew->hire(threads);
   if (threads <= 1) return alone();

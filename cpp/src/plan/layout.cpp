@@ -101,7 +101,7 @@ std::int32_t Layout::add_buffer(Buffer buffer) {
 
 void Layout::set_slot(FlatId id, Slot slot) {
   residents_[static_cast<std::size_t>(slot.place.buffer)].push_back(id);
-  slots_[static_cast<std::size_t>(id)] = std::move(slot);
+  slots_[static_cast<std::size_t>(id)] = slot;
 }
 
 Slot Layout::new_slot(const FlatValue& value, const Order& order) {
@@ -229,7 +229,7 @@ bool Layout::place_as_views(const FlatNode& node) {
   }
   for (const FlatId id : node.inputs)
     if (id >= 0) --uses_[static_cast<std::size_t>(id)];
-  for (auto& [id, slot] : views) set_slot(id, std::move(slot));
+  for (auto& [id, slot] : views) set_slot(id, slot);
   return true;
 }
 
@@ -337,7 +337,7 @@ std::size_t Layout::place_by_backend(std::size_t index) {
     if (!slot) slot = place_result(id, order, i == 0 && layout.strided_output);
     outputs[i].second->strides = slot->strides;
     output_places.push_back(slot->place);
-    set_slot(id, std::move(*slot));
+    set_slot(id, *slot);
   }
   emit(std::move(group), std::move(input_places), std::move(output_places));
   return count;
