@@ -22,7 +22,7 @@ from .load import Loaded, Source, load
 from .lower import lower
 from .passes import PassResult, run_passes
 from .report import Report, Verification
-from .sample import Sample, input_specs
+from .sample import Sample, check_seed, input_specs
 from .verify import Rebuild, Subject, verify_model
 from .write import Layout, lay_out
 
@@ -50,6 +50,7 @@ def convert(
     they differ, Mismatch is raised and no file is left. `stop_after` names the last pass to run; `dump` a folder for the
     graph's text after each pass. `progress` is called with a stage and how much of all work is done.
     """
+    _check_settings(seed)
     target = _target(source, output)
     report = Report(_label(source), os.fspath(target))
     timer = _Timer(report.seconds, progress)
@@ -101,6 +102,7 @@ def verify(
     seed: int = 0,
 ) -> Verification:
     """Compares a .jny file with the ONNX model that it was made from, on random inputs or on those of a sample."""
+    _check_settings(seed)
     loaded = load(source)
     model = lower(loaded, shapes)
     infer_shapes(model)
@@ -108,13 +110,22 @@ def verify(
     return verify_model(subject, sample=sample, seed=seed)
 
 
+def _check_settings(seed: int) -> None:
+    """What is wrong with the user's settings must not come out later as a fault of the model or the converter."""
+    from jitney import _core
+
+    check_seed(seed)
+    _core.isa()  # raises for a JITNEY_ISA that this machine lacks
+
+
 @contextmanager
 def _writing(target: Path) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: no system call takes such a path
         hint = "check the folder and the free space"
-        raise IoError(f"'{target}' cannot be written: {error.strerror or error}", hint=hint) from error
+        reason = getattr(error, "strerror", None) or error
+        raise IoError(f"{os.fspath(target)!r} cannot be written: {reason}", hint=hint) from error
 
 
 def _stage(target: Path, layout: Layout) -> StagedFile:

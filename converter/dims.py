@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import onnx
 from onnx import TensorProto
 
@@ -20,6 +21,8 @@ Shapes = Mapping[str, Sequence[int | str]]
 
 def input_types(inputs: Sequence[onnx.ValueInfoProto], shapes: Shapes) -> dict[str, tuple[int, list[Dim] | None]]:
     """Dtype and shape of each input. `shapes` overrides what the model says; a symbol fixed at one place is fixed at all."""
+    if not isinstance(shapes, Mapping):
+        raise InvalidInput(f"shapes is a {type(shapes).__name__}; a dict {{input name: shape}} is wanted")
     unknown = sorted(set(shapes) - {info.name for info in inputs})
     if unknown:
         names = ", ".join(f"'{info.name}'" for info in inputs)
@@ -50,6 +53,8 @@ def _dtype(info: onnx.ValueInfoProto) -> int:
 
 
 def _override(name: str, declared: list[Dim] | None, wanted: Sequence[int | str], fixed: dict[Dim, Dim]) -> list[Dim]:
+    if isinstance(wanted, str) or not isinstance(wanted, Sequence) or not all(_is_size(want) for want in wanted):
+        raise InvalidInput(f"the shape given for input '{name}' is {wanted!r}; integers, or names of open sizes, are wanted")
     if declared is not None and len(declared) != len(wanted):
         raise InvalidInput(f"input '{name}' has {len(declared)} dimensions, but the shape given for it has {len(wanted)}")
     result: list[Dim] = []
@@ -67,6 +72,10 @@ def _override(name: str, declared: list[Dim] | None, wanted: Sequence[int | str]
             raise InvalidInput(f"the shapes given disagree on the symbol {old}: {fixed[old]} and {dim}")
         result.append(old if isinstance(old, int) else dim)
     return result
+
+
+def _is_size(want: object) -> bool:
+    return isinstance(want, (int, np.integer)) or (isinstance(want, str) and _PLAIN.fullmatch(want) is not None)
 
 
 class _Symbols:

@@ -12,7 +12,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped, unused-ignore]
 from onnx import checker, defs
 
-from jitney.errors import InvalidModel, Unsupported
+from jitney.errors import InvalidInput, InvalidModel, IoError, Unsupported
 
 OLDEST_OPSET: Final = 7
 NEWEST_TRIED_OPSET: Final = 28
@@ -70,13 +70,13 @@ def _read(source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> tu
     try:
         path = Path(source)
     except TypeError:
-        raise InvalidModel(f"a path, bytes or a ModelProto is wanted, not {type(source).__name__}") from None
+        raise InvalidInput(f"a path, bytes or a ModelProto is wanted, not {type(source).__name__}") from None
     try:
         return path.read_bytes(), f"'{path}'", path
     except FileNotFoundError:
-        raise InvalidModel(f"there is no file '{path}'", hint="check the spelling and the current folder") from None
+        raise IoError(f"there is no file '{path}'", hint="check the spelling and the current folder") from None
     except (OSError, ValueError) as error:
-        raise InvalidModel(f"'{path}' cannot be read: {error}") from error
+        raise IoError(f"{os.fspath(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _parse(data: bytes, label: str) -> onnx.ModelProto:

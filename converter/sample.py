@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,9 +78,37 @@ def input_specs(model: Model) -> list[InputSpec]:
 
 
 def load_sample(sample: Sample, specs: Sequence[InputSpec]) -> Feeds:
-    """The arrays of a sample, checked against the inputs' names."""
+    """The arrays of a sample, checked against the inputs' names, types and sizes."""
+    feeds = _read_sample(sample, specs)
+    missing = [spec.name for spec in specs if spec.name not in feeds]
+    if missing:
+        raise InvalidInput(f"the sample has no array for the input '{missing[0]}'; it has {sorted(feeds)}")
+    for spec in specs:
+        _check_array(feeds[spec.name], spec)
+    return {spec.name: feeds[spec.name] for spec in specs}
+
+
+def check_seed(seed: int) -> None:
+    """Raises unless random numbers can be drawn from it."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidInput(f"seed={seed!r} was given; an integer from 0 on is wanted")
+
+
+def _check_array(array: Array, spec: InputSpec) -> None:
+    dtype = helper.tensor_dtype_to_np_dtype(spec.dtype)
+    if array.dtype != dtype:
+        raise InvalidInput(f"the sample's '{spec.name}' has dtype {array.dtype}; {dtype} is wanted", hint="astype() casts arrays")
+    shape = spec.shape if spec.shape is not None else array.shape
+    if len(array.shape) != len(shape) or any(isinstance(dim, int) and dim != size for dim, size in zip(shape, array.shape)):
+        wanted = ", ".join("?" if dim is None else str(dim) for dim in shape)
+        raise InvalidInput(f"the sample's '{spec.name}' has shape {list(array.shape)}; [{wanted}] is wanted")
+
+
+def _read_sample(sample: Sample, specs: Sequence[InputSpec]) -> Feeds:
     if isinstance(sample, Mapping):
         feeds = {name: np.asarray(array) for name, array in sample.items()}
+    elif not isinstance(sample, (str, os.PathLike)):
+        raise InvalidInput(f"the sample is a {type(sample).__name__}; a path or a dict {{input name: array}} is wanted")
     else:
         path = Path(sample)
         if not path.is_file():
@@ -88,13 +117,13 @@ def load_sample(sample: Sample, specs: Sequence[InputSpec]) -> Feeds:
             return {_picture_input(specs).name: _picture(path, _picture_input(specs))}
         if path.suffix.lower() not in (".npz", ".npy"):
             raise InvalidInput(f"the sample '{path}' is neither a .npz or .npy file nor a picture")
-        loaded = np.load(path, allow_pickle=False)
-        single = isinstance(loaded, np.ndarray)
-        feeds = {specs[0].name: loaded} if single else {name: loaded[name] for name in loaded.files}
-    missing = [spec.name for spec in specs if spec.name not in feeds]
-    if missing:
-        raise InvalidInput(f"the sample has no array for the input '{missing[0]}'; it has {sorted(feeds)}")
-    return {spec.name: feeds[spec.name] for spec in specs}
+        try:
+            loaded = np.load(path, allow_pickle=False)
+            single = isinstance(loaded, np.ndarray)
+            feeds = {specs[0].name: loaded} if single else {name: loaded[name] for name in loaded.files}
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise InvalidInput(f"the sample '{path}' cannot be read: {error}") from error
+    return feeds
 
 
 def random_feeds(specs: Sequence[InputSpec], seed: int) -> Iterator[Feeds]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from jitney.errors import InvalidInput
+from jitney.errors import InvalidInput, IoError
 
 from ..infer import infer_shapes
 from ..ir import Model
@@ -98,7 +98,10 @@ def run_passes(
         raise InvalidInput(f"there is no pass '{stop_after}'", hint=f"the passes are: {', '.join(names)}")
     folder = None if dump is None else Path(dump)
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise IoError(f"the folder '{folder}' cannot be made: {error.strerror or error}") from error
         _write(folder, 0, "lowered", model)
     results: list[PassResult] = []
     for _ in range(_MOST_ROUNDS):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from jitney import _core
-from jitney.errors import InvalidInput, InvalidModel
+from jitney.errors import InvalidInput, InvalidModel, IoError
 
 ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview"
 
@@ -68,7 +68,11 @@ class Model:
 
 def _open(path: str | os.PathLike[str]) -> _core.Model:
     try:
-        return _core.Model.open(os.fsencode(path))
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise IoError(f"{os.fspath(path)!r} is no path: {error.reason}") from None
+    try:
+        return _core.Model.open(encoded)
     except InvalidModel as error:
         if os.fspath(path).endswith(".onnx"):
             error.hint = f"this is an ONNX model; first run: jitney convert {os.fspath(path)}"

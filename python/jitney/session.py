@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -39,7 +39,10 @@ class Session:
         for name, value, most in (("threads", threads, 1024), ("plan_cache_bytes", plan_cache_bytes, 2**63 - 1)):
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
                 raise InvalidInput(f"{name}={value!r} was given; an integer from 0 to {most} is wanted")
-        if not isinstance(backend, str):
+        for name, flag in (("check", check), ("profile", profile)):
+            if not isinstance(flag, bool):
+                raise InvalidInput(f"{name}={flag!r} was given; True or False is wanted")
+        if not isinstance(backend, str) or not backend.isascii():
             raise InvalidInput(f"backend={backend!r} was given; a name is wanted")
         self._model = model if isinstance(model, Model) else Model(model)
         self._requested = backend
@@ -88,7 +91,7 @@ class Session:
         fed = collect(inputs, self.inputs)
         names = self._output_names(outputs)
         self._shapes = {name: array.shape for name, array in fed.items()}
-        if not out:
+        if out is None:
             return self._core.run(fed, names)
         self._check_targets(out, names)
         shared = _sharing_memory(out, fed)
@@ -145,13 +148,18 @@ class Session:
             return [info.name for info in self.outputs]
         if isinstance(outputs, str):
             raise InvalidInput(f"outputs={outputs!r} is a str; a list of names is wanted", hint=f"outputs=[{outputs!r}]")
-        check_names(outputs, self.outputs, "output")
-        names = list(outputs)
+        try:
+            names = list(outputs)
+        except TypeError:
+            raise InvalidInput(f"outputs={outputs!r} was given; a list of names is wanted") from None
+        check_names(names, self.outputs, "output")
         if len(set(names)) != len(names):
             raise InvalidInput(f"outputs={names!r} names an output twice")
         return names
 
     def _check_targets(self, out: Mapping[str, Array], names: Sequence[str]) -> None:
+        if not isinstance(out, Mapping):
+            raise InvalidInput(f"out is a {type(out).__name__}; a dict {{output name: array}} is wanted")
         check_names(out, self.outputs, "output")
         by_name = {info.name: info for info in self.outputs}
         for name, array in out.items():
@@ -163,19 +171,55 @@ class Session:
             check_shape(array.shape, by_name[name], "output")
             if not array.flags.writeable:
                 raise InvalidInput(f"out['{name}'] is read-only")
+        _check_apart(out)
 
     def _checked_shapes(self, shapes: Shapes) -> dict[str, tuple[int, ...]]:
+        if not isinstance(shapes, Mapping):
+            raise InvalidInput(f"shapes={shapes!r} was given; a dict {{input name: shape}} is wanted")
         check_names(shapes, self.inputs, "input")
         checked: dict[str, tuple[int, ...]] = {}
         for info in self.inputs:
             if info.name not in shapes:
                 continue
-            dims: Any = shapes[info.name]
-            if isinstance(dims, str) or not all(isinstance(dim, (int, np.integer)) and 0 <= dim < 2**63 for dim in dims):
-                raise InvalidInput(f"the shape given for input '{info.name}' is {dims!r}; integers from 0 to 2⁶³−1 are wanted")
+            given: Any = shapes[info.name]
+            dims = tuple(given) if isinstance(given, Iterable) else (given,)
+            countable = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+            if not countable or not all(isinstance(dim, (int, np.integer)) and 0 <= dim < 2**63 for dim in dims):
+                raise InvalidInput(f"the shape given for input '{info.name}' is {given!r}; integers from 0 to 2⁶³−1 are wanted")
             checked[info.name] = tuple(int(dim) for dim in dims)
             check_shape(checked[info.name], info)
         return checked
+
+
+def _check_apart(out: Mapping[str, Array]) -> None:
+    """Raises if two elements that are written lie in one place: the later would win, without a word."""
+    for name, array in out.items():
+        if not _elements_lie_apart(array):
+            raise InvalidInput(f"out['{name}'] has elements that share memory", hint="give an array of its own: array.copy()")
+    names = list(out)
+    for position, name in enumerate(names):
+        for other in names[:position]:
+            if _overlap(out[name], out[other]):
+                raise InvalidInput(f"out['{other}'] and out['{name}'] share memory", hint="give each output an array of its own")
+
+
+def _elements_lie_apart(array: Array) -> bool:
+    """Whether each axis steps over all that the finer ones span, as it does in views of ordinary arrays."""
+    if array.size == 0:
+        return True
+    span = array.itemsize
+    for stride, size in sorted((abs(stride), size) for stride, size in zip(array.strides, array.shape) if size > 1):
+        if stride < span:
+            return False
+        span += stride * (size - 1)
+    return True
+
+
+def _overlap(a: Array, b: Array) -> bool:
+    try:
+        return np.shares_memory(a, b, max_work=10_000)
+    except RuntimeError:  # NumPy's TooHardError, whose home differs between versions
+        return False
 
 
 def _sharing_memory(out: Mapping[str, Array], fed: Mapping[str, Array]) -> list[str]:

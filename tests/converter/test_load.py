@@ -59,11 +59,12 @@ def test_flipped_bits_never_escape_as_other_errors(tmp_path: Path) -> None:
 
 
 def test_missing_and_odd_paths(tmp_path: Path) -> None:
-    with pytest.raises(InvalidModel, match="no file"):
+    with pytest.raises(IoError, match="no file"):
         load(tmp_path / "none.onnx")
-    with pytest.raises(InvalidModel, match="cannot be read"):
-        load(tmp_path)
-    with pytest.raises(InvalidModel, match="wanted"):
+    for path in (tmp_path, "a\0b", "\ud800"):
+        with pytest.raises(IoError, match="cannot be read"):
+            load(path)
+    with pytest.raises(InvalidInput, match="wanted"):
         load(42)  # type: ignore[arg-type]
 
 
@@ -80,6 +81,9 @@ def test_an_unwritable_target(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(IoError, match="cannot be written"):
         convert(relu_model(), tmp_path / "file" / "m.jny", verify=False)
+    for path in ("a\0b", "\ud800", tmp_path):
+        with pytest.raises(IoError, match="cannot be written"):
+            convert(relu_model(), path, verify=False)
     with pytest.raises(IoError):
         convert(relu_model())
 

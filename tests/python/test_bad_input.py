@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import struct
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -81,7 +84,13 @@ def test_sizes_that_contradict_each_other(add: Path) -> None:
 
 @pytest.mark.parametrize(
     ("outputs", "message"),
-    [(["q"], "no output named 'q'"), ("y", "is a str"), (["y", "y"], "twice"), ([1], "no output named 1")],
+    [
+        (["q"], "no output named 'q'"),
+        ("y", "is a str"),
+        (["y", "y"], "twice"),
+        ([1], "no output named 1"),
+        (3, "a list of names"),
+    ],
 )
 def test_wrong_output_names(session: jitney.Session, outputs: object, message: str) -> None:
     with pytest.raises(jitney.InvalidInput, match=message):
@@ -90,6 +99,10 @@ def test_wrong_output_names(session: jitney.Session, outputs: object, message: s
 
 def test_outputs_may_be_none_at_all(session: jitney.Session) -> None:
     assert session.run(GOOD, outputs=[]) == {}
+
+
+def test_outputs_may_be_any_iterable(session: jitney.Session) -> None:
+    assert list(session.run(GOOD, outputs=(name for name in ("r", "y")))) == ["r", "y"]
 
 
 def _read_only() -> np.ndarray:
@@ -107,14 +120,34 @@ def _read_only() -> np.ndarray:
         np.zeros((2, 3), np.float64),
         np.zeros((2, 3), ">f4"),
         _read_only(),
+        np.lib.stride_tricks.as_strided(np.zeros(3, np.float32), (2, 3), (0, 4)),
+        np.lib.stride_tricks.as_strided(np.zeros(8, np.float32), (2, 3), (8, 4)),
         [[0.0] * 3] * 2,
         None,
     ],
-    ids=["columns", "rows", "rank", "dtype", "byte order", "read-only", "list", "None"],
+    ids=["columns", "rows", "rank", "dtype", "byte order", "read-only", "repeated", "folded", "list", "None"],
 )
 def test_wrong_target(session: jitney.Session, target: object) -> None:
     with pytest.raises(jitney.InvalidInput):
         session.run(GOOD, out={"y": target})
+
+
+@pytest.mark.parametrize("out", [[1], "y", np.zeros((2, 3), np.float32)])
+def test_targets_that_are_no_dict(session: jitney.Session, out: object) -> None:
+    with pytest.raises(jitney.InvalidInput, match="out is a"):
+        session.run(GOOD, out=out)
+
+
+def test_targets_that_share_memory(session: jitney.Session) -> None:
+    memory = np.zeros((4, 6), np.float32)
+    for y, r in ((memory[:2, :3], memory[:2, :3]), (memory[:2, :3], memory[1:3, :3])):
+        with pytest.raises(jitney.InvalidInput, match="share memory"):
+            session.run(GOOD, out={"y": y, "r": r})
+    expected = session.run(GOOD + 1)
+    for y, r in ((memory[:2, :3], memory[:2, 3:]), (memory[::2, :3], memory[1::2, :3]), (memory[:2, ::-2], memory[3:1:-1, ::2])):
+        session.run(GOOD + 1, out={"y": y, "r": r})
+        assert np.array_equal(y, expected["y"])
+        assert np.array_equal(r, expected["r"])
 
 
 def test_target_for_an_output_that_is_not_asked_for(session: jitney.Session) -> None:
@@ -125,6 +158,7 @@ def test_target_for_an_output_that_is_not_asked_for(session: jitney.Session) -> 
 
 
 WRONG_SHAPES = [{"q": (1, 4)}, {"x": (1,)}, {"x": (1, 5)}, {"x": (-1, 4)}, {"x": (1.5, 4)}, {"x": (2**70, 4)}, {"x": "14"}]
+WRONG_SHAPES += [{"x": None}, {"x": 4}, {"x": (1, "4")}, None, [], "x"]
 
 
 @pytest.mark.parametrize("shapes", WRONG_SHAPES)
@@ -147,6 +181,7 @@ def test_sizes_beyond_64_bits(session: jitney.Session, rows: int) -> None:
 
 
 WRONG_OPTIONS = [{"threads": -1}, {"threads": 1.5}, {"threads": "2"}, {"threads": True}, {"threads": 2**70}]
+WRONG_OPTIONS += [{"check": "no"}, {"check": 2}, {"profile": None}, {"backend": "\ud800"}]
 WRONG_OPTIONS += [{"plan_cache_bytes": -1}, {"plan_cache_bytes": 2**70}, {"backend": None}]
 
 
@@ -174,8 +209,8 @@ def test_missing_and_unreadable_paths(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="missing") as caught:
         jitney.Session(tmp_path / "missing.jny")
     assert isinstance(caught.value, jitney.IoError)
-    for path in (tmp_path, "", "a\0b"):
-        with pytest.raises((jitney.Error, ValueError)):
+    for path in (tmp_path, "", "a\0b", "\ud800"):
+        with pytest.raises(jitney.IoError):
             jitney.Session(path)
 
 
@@ -283,3 +318,42 @@ def test_error_classes() -> None:
     classes += [jitney.SessionClosed, jitney.InternalError, jitney.Mismatch]
     assert all(issubclass(cls, jitney.Error) for cls in classes)
     assert len({cls.code for cls in classes}) == len(classes)
+
+
+WRONG_SETTINGS: list[tuple[dict[str, object], type[Exception]]] = [
+    ({"shapes": {"x": 3}}, jitney.InvalidInput),
+    ({"shapes": {"x": None}}, jitney.InvalidInput),
+    ({"shapes": {"x": (1.5, 4)}}, jitney.InvalidInput),
+    ({"shapes": {"x": "N4"}}, jitney.InvalidInput),
+    ({"shapes": [("x", (1, 4))]}, jitney.InvalidInput),
+    ({"seed": -1}, jitney.InvalidInput),
+    ({"seed": "a"}, jitney.InvalidInput),
+    ({"sample": 3}, jitney.InvalidInput),
+    ({"sample": {"x": np.zeros((1, 5), np.float32)}}, jitney.InvalidInput),
+    ({"sample": {"x": np.zeros(4, np.float32)}}, jitney.InvalidInput),
+    ({"sample": {"x": np.zeros((1, 4))}}, jitney.InvalidInput),
+    ({"stop_after": 3}, jitney.InvalidInput),
+    ({"dump": "/dev/null/folder"}, jitney.IoError),
+]
+
+
+@pytest.mark.parametrize(("settings", "error"), WRONG_SETTINGS)
+def test_wrong_settings_of_convert(linear: Path, tmp_path: Path, settings: dict[str, object], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        jitney.convert(linear.with_suffix(".onnx"), tmp_path / "m.jny", **settings)
+    assert not list(tmp_path.iterdir())
+
+
+def test_sample_that_is_no_archive(linear: Path, tmp_path: Path) -> None:
+    for data in (b"", b"PK\x03\x04 cut off", b"\x93NUMPY"):
+        (tmp_path / "sample.npz").write_bytes(data)
+        with pytest.raises(jitney.InvalidInput, match="cannot be read"):
+            jitney.convert(linear.with_suffix(".onnx"), tmp_path / "m.jny", sample=tmp_path / "sample.npz")
+
+
+def test_wrong_instruction_set_is_nobody_elses_fault(linear: Path, tmp_path: Path) -> None:
+    code = f"import jitney; jitney.convert({str(linear.with_suffix('.onnx'))!r}, {str(tmp_path / 'm.jny')!r})"
+    environment = os.environ | {"JITNEY_ISA": "mmx"}
+    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "InvalidInput: JITNEY_ISA is 'mmx'" in result.stderr
