@@ -101,7 +101,7 @@ class NetworkBuilder {
 template <typename T>
 Tensor tensor(DType dtype, const Shape& shape, const std::vector<T>& data) {
   Tensor made(dtype, shape);
-  std::memcpy(made.data(), data.data(), data.size() * sizeof(T));
+  if (!data.empty()) std::memcpy(made.data(), data.data(), data.size() * sizeof(T));
   return made;
 }
 
