@@ -10,6 +10,7 @@
 #include "jitney/error.h"
 #include "ops/infer.h"
 #include "ops/op.h"
+#include "without_gil.h"
 
 namespace jitney::bindings {
 namespace {
@@ -103,7 +104,7 @@ py::list infer(const py::bytes& data) {
   ModelGraph model;
   std::vector<std::vector<Facts>> graphs;
   {
-    const py::gil_scoped_release release;
+    const WithoutGil released;
     model = read_model(*file);
     for (const Graph& graph : model.graphs) {
       for (const Node& node : graph.nodes) check_node(node);

@@ -5,6 +5,7 @@
 
 #include "bindings.h"
 #include "runtime/model_data.h"
+#include "without_gil.h"
 
 namespace jitney::bindings {
 namespace {
@@ -32,7 +33,7 @@ std::map<std::string, std::size_t> count_ops(const Model& model) {
 Model from_bytes(const py::bytes& data) {
   const std::string_view text = data;
   const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
-  const py::gil_scoped_release release;
+  const WithoutGil released;
   return Model::from_bytes(bytes);
 }
 
@@ -40,13 +41,13 @@ Model from_bytes(const py::bytes& data) {
 
 void bind_model(py::module_& module) {
   py::class_<Model>(module, "Model")
-      .def_static("open", &Model::open, py::arg("path"), py::call_guard<py::gil_scoped_release>())
+      .def_static("open", &Model::open, py::arg("path"), py::call_guard<WithoutGil>())
       .def_static("from_bytes", &from_bytes, py::arg("data"))
       .def_property_readonly("inputs", [](const Model& model) { return describe(model.inputs()); })
       .def_property_readonly("outputs", [](const Model& model) { return describe(model.outputs()); })
       .def_property_readonly("metadata", [](const Model& model) { return model.metadata(); })
       .def_property_readonly("ops", &count_ops)
-      .def("check_weights", &Model::check_weights, py::call_guard<py::gil_scoped_release>());
+      .def("check_weights", &Model::check_weights, py::call_guard<WithoutGil>());
 }
 
 }  // namespace jitney::bindings

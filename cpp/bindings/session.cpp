@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "bindings.h"
+#include "without_gil.h"
 
 namespace jitney::bindings {
 namespace {
@@ -22,7 +23,7 @@ std::unique_ptr<Session> make(const Model& model, std::string backend, std::size
   options.profile = profile;
   options.plan_cache_bytes = plan_cache_bytes;
   options.max_contexts = max_contexts;
-  const py::gil_scoped_release release;
+  const WithoutGil released;
   return std::make_unique<Session>(model, std::move(options));
 }
 
@@ -55,7 +56,7 @@ py::dict run(Session& session, const py::dict& inputs, const std::optional<Names
 
   std::vector<Tensor> results;
   {
-    const py::gil_scoped_release release;
+    const WithoutGil released;
     results = session.run(fed, bound);
   }
   py::dict answer;
@@ -93,7 +94,7 @@ py::dict describe(const PlanReport& report) {
 
 void prepare(Session& session, const py::dict& shapes) {
   const auto converted = to_shapes(shapes);
-  const py::gil_scoped_release release;
+  const WithoutGil released;
   session.prepare(converted);
 }
 
@@ -101,7 +102,7 @@ py::dict plan_report(Session& session, const py::dict& shapes) {
   const auto converted = to_shapes(shapes);
   PlanReport report;
   {
-    const py::gil_scoped_release release;
+    const WithoutGil released;
     report = session.plan_report(converted);
   }
   return describe(report);
@@ -118,7 +119,7 @@ void bind_session(py::module_& module) {
       .def("run", &run, py::arg("inputs"), py::arg("outputs") = py::none(), py::arg("out") = py::none())
       .def("prepare", &prepare, py::arg("shapes"))
       .def("plan_report", &plan_report, py::arg("shapes"))
-      .def("close", &Session::close, py::call_guard<py::gil_scoped_release>())
+      .def("close", &Session::close, py::call_guard<WithoutGil>())
       .def_property_readonly("backend", &Session::backend)
       .def_property_readonly("threads", &Session::threads);
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -279,3 +281,20 @@ def test_fork_after_a_run(conv: Path) -> None:
         os._exit(0 if np.array_equal(session.run(x)["y"], wanted) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert np.array_equal(session.run(x)["y"], wanted)
+
+
+@pytest.mark.parametrize("size", [8, 96])
+def test_the_interpreter_may_end_while_daemon_threads_run(conv: Path, size: int) -> None:
+    code = f"""
+import threading, time, numpy, jitney
+session = jitney.Session({str(conv)!r}, threads=2)
+x = numpy.zeros((2, 3, {size}, {size}), numpy.float32)
+def loop():
+    while True:
+        session.run(x)
+for _ in range(3):
+    threading.Thread(target=loop, daemon=True).start()
+time.sleep(0.1)
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
