@@ -11,7 +11,7 @@ from pathlib import Path
 
 import onnx
 
-from jitney.errors import IoError, Mismatch
+from jitney.errors import InvalidInput, IoError, Mismatch
 
 from .atomic import StagedFile
 from .dims import Shapes
@@ -57,6 +57,7 @@ def convert(
 
     with timer.stage("load", 0.0):
         loaded = load(source)
+        _keep_source(loaded, target)
         report.onnx_bytes = loaded.size
         report.onnx_nodes = _count_onnx(loaded.proto.graph)
         report.warnings = loaded.warnings
@@ -159,8 +160,28 @@ def _target(source: Source, output: str | os.PathLike[str] | None) -> Path:
     if output is not None:
         return Path(output)
     if isinstance(source, (str, os.PathLike)):
-        return Path(source).with_suffix(".jny")
+        path = Path(source)
+        return path.with_suffix(".jny") if path.name else path  # a folder's turn comes when it is read
     raise IoError("no output path was given", hint="a model given as bytes needs one: convert(data, 'model.jny')")
+
+
+def _keep_source(loaded: Loaded, target: Path) -> None:
+    """Raises if the target is the model itself or a file of its weights: a converted model cannot be turned back."""
+    if loaded.path is None:
+        return
+    external = {
+        entry.value for tensor in loaded.proto.graph.initializer for entry in tensor.external_data if entry.key == "location"
+    }
+    for path in (loaded.path, *(loaded.path.parent / name for name in external)):
+        if _is_same_file(target, path):
+            raise InvalidInput(f"the output '{target}' is a file of the ONNX model itself", hint="give another -o FILE")
+
+
+def _is_same_file(target: Path, path: Path) -> bool:
+    try:
+        return target.samefile(path)
+    except (OSError, ValueError):  # one is not there, or can be nowhere
+        return False
 
 
 def _label(source: Source) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -15,6 +16,8 @@ from .ir import Dim, symbol
 from .tensors import dtype_name
 
 _PLAIN = re.compile(r"[^\W\d][\w.:]*")
+
+_MOST_ELEMENTS = 2**58
 
 Shapes = Mapping[str, Sequence[int | str]]
 
@@ -71,6 +74,8 @@ def _override(name: str, declared: list[Dim] | None, wanted: Sequence[int | str]
         if old is not None and not isinstance(old, int) and fixed.setdefault(old, dim) != dim:
             raise InvalidInput(f"the shapes given disagree on the symbol {old}: {fixed[old]} and {dim}")
         result.append(old if isinstance(old, int) else dim)
+    if math.prod(dim for dim in result if isinstance(dim, int) and dim > 0) > _MOST_ELEMENTS:
+        raise InvalidInput(f"the shape given for input '{name}' is {[*wanted]}: that is more than any memory can hold")
     return result
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import helper
 
-from jitney.errors import InvalidInput
+from jitney.errors import InvalidInput, OutOfMemory
 
 from .ir import Affine, Dim, Graph, Model, Value
 
@@ -156,6 +156,16 @@ def concrete_shape(spec: InputSpec, symbols: dict[str, int], batch: int, space: 
 
 def draw(spec: InputSpec, shape: tuple[int, ...], random: np.random.Generator) -> Array:
     """Random elements that the input's consumers allow."""
+    try:
+        return _draw(spec, shape, random)
+    except MemoryError as error:
+        raise OutOfMemory(
+            f"random values for input '{spec.name}' of shape {list(shape)} do not fit into memory",
+            hint="give a smaller shape; or --no-verify, which needs no values",
+        ) from error
+
+
+def _draw(spec: InputSpec, shape: tuple[int, ...], random: np.random.Generator) -> Array:
     dtype = helper.tensor_dtype_to_np_dtype(spec.dtype)
     if dtype.kind == "b":
         return random.integers(0, 2, shape).astype(bool)

@@ -88,6 +88,25 @@ def test_an_unwritable_target(tmp_path: Path) -> None:
         convert(relu_model())
 
 
+def test_a_target_that_is_the_source(tmp_path: Path) -> None:
+    model = relu_model()
+    model.graph.initializer.append(numpy_helper.from_array(np.zeros(8, np.float32), "w"))
+    path = tmp_path / "m.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="m.bin", size_threshold=0)
+    (tmp_path / "link").symlink_to(path)
+    before = {name: (tmp_path / name).read_bytes() for name in ("m.onnx", "m.bin")}
+    for name in ("m.onnx", "m.bin", "link"):
+        with pytest.raises(InvalidInput, match="ONNX model itself"):
+            convert(path, tmp_path / name)
+    assert before == {name: (tmp_path / name).read_bytes() for name in before}
+
+
+def test_a_source_without_a_name() -> None:
+    for path in ("", ".", "/"):
+        with pytest.raises(IoError):
+            convert(path)
+
+
 @pytest.mark.parametrize("opset", [1, 6])
 def test_opsets_that_are_too_old(opset: int) -> None:
     model = relu_model()

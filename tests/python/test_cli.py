@@ -227,6 +227,29 @@ def test_output_goes_into_a_pipe_that_closes(conv: Path) -> None:
     assert result.stderr == ""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_output_that_cannot_be_written(conv: Path, options: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "jitney.cli", "info", str(conv), *options]
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert result.returncode != 0
+    assert "No space left" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_sizes_beyond_memory(conv: Path) -> None:
+    for size, text in (("2000000000", "any memory"), ("2000000", "")):
+        shape = f"x=1,3,{size},{size}"
+        assert text in failed("bench", conv, "--shape", shape)
+        assert text in failed("convert", conv.with_suffix(".onnx"), "-o", conv.with_suffix(".large"), "--shape", shape)
+    assert not conv.with_suffix(".large").exists()
+
+
+def test_convert_of_an_empty_name() -> None:
+    failed("convert", "")
+
+
 def test_progress_only_on_a_terminal(conv: Path, tmp_path: Path) -> None:
     result = run("convert", conv.with_suffix(".onnx"), "-o", tmp_path / "net.jny")
     assert result.stderr == ""

@@ -47,3 +47,9 @@ def main() -> None:
     except jitney.Error as error:
         console.report(error)
         sys.exit(1)
+    except MemoryError as error:
+        console.report(jitney.OutOfMemory(str(error) or "there is not enough memory"))
+        sys.exit(1)
+    except OSError as error:  # of the files that commands open, all failures are jitney.Error
+        console.report(jitney.IoError(f"the results cannot be written: {error.strerror or error}"))
+        sys.exit(1)

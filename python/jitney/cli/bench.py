@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ from jitney.dtypes import numpy_dtype
 from jitney.errors import InvalidInput
 from jitney.model import TensorInfo
 from jitney.session import Session
+
+_MOST_ELEMENTS = 2**58
 
 
 def command(
@@ -76,6 +79,8 @@ def _random(info: TensorInfo, shape: tuple[int, ...] | None) -> npt.NDArray[Any]
         if info.shape is None or not all(isinstance(dim, int) for dim in info.shape):
             raise InvalidInput(f"input '{info}' has open sizes", hint=f"add --shape {info.name}=… with numbers")
         shape = tuple(dim for dim in info.shape if isinstance(dim, int))
+    if math.prod(shape) > _MOST_ELEMENTS:
+        raise InvalidInput(f"--shape {info.name}={','.join(map(str, shape))} is more than any memory can hold")
     if "float" not in info.dtype:
         return np.zeros(shape, numpy_dtype(info.dtype))
     return np.random.default_rng(0).standard_normal(shape, np.float32).astype(numpy_dtype(info.dtype))
