@@ -12,9 +12,7 @@ class CpuBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
 
-  std::size_t claim(Group nodes) const override {
-    return !nodes.empty() && nodes.front().op->compute != nullptr ? 1 : 0;
-  }
+  std::size_t claim(Group nodes) const override { return !nodes.empty() && nodes.front().op->compute != nullptr ? 1 : 0; }
 
   NodeLayout layout(Group group) const override {
     const NodeRequest& node = group.front();

@@ -58,13 +58,9 @@ class ReferenceStep final : public Step {
 class ReferenceBackend final : public Backend {
  public:
   std::string_view name() const override { return "reference"; }
-  std::size_t claim(Group nodes) const override {
-    return !nodes.empty() && nodes.front().op->compute != nullptr ? 1 : 0;
-  }
+  std::size_t claim(Group nodes) const override { return !nodes.empty() && nodes.front().op->compute != nullptr ? 1 : 0; }
   NodeLayout layout(Group group) const override { return reference_layout(group.front()); }
-  std::unique_ptr<Step> prepare(Group group, PackCache&, std::size_t) const override {
-    return reference_step(group.front());
-  }
+  std::unique_ptr<Step> prepare(Group group, PackCache&, std::size_t) const override { return reference_step(group.front()); }
 };
 
 }  // namespace
