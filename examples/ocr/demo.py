@@ -56,11 +56,12 @@ def main() -> int:
 
 
 def converted(onnx: Path) -> Path:
-    """The .jny file beside the other outputs, made if it is not there or is older than the model."""
+    """The .jny file beside the other outputs, made if it is not there or is older than the model or than Jitney."""
     import jitney
 
     target = REPOSITORY / "out" / onnx.with_suffix(".jny").name
-    if not target.exists() or target.stat().st_mtime < onnx.stat().st_mtime:
+    newest = max(onnx.stat().st_mtime, Path(jitney.__file__).stat().st_mtime)
+    if not target.exists() or target.stat().st_mtime < newest:
         target.parent.mkdir(parents=True, exist_ok=True)
         report = jitney.convert(onnx, target)
         print(f"converted {onnx.name}: {report.verification.outcome}", file=sys.stderr)
