@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped, unused-ignore]
+from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped, unused-ignore]
 from onnx import checker, defs
 
 from jitney.errors import InvalidInput, InvalidModel, IoError, Unsupported
@@ -49,6 +49,7 @@ def load(source: Source) -> Loaded:
         del data  # as large as the model: not kept while the checker reads it again
     if not proto.HasField("graph"):
         raise InvalidModel(f"{label} is no ONNX model: it holds no graph")
+    _check_text(proto, label)
     opsets = _opsets(proto, label)
     loaded = Loaded(proto, opsets, path, path.parent if path is not None else None, sha256, size)
     if opsets.get("", 0) > NEWEST_TRIED_OPSET:
@@ -94,6 +95,23 @@ def _parse(data: bytes, label: str) -> onnx.ModelProto:
             f"{label} is no ONNX model, or only a part of one: {error}", hint="was the file cut off while it was copied?"
         ) from error
     return proto
+
+
+def _check_text(message: Message, label: str) -> None:
+    """Raises for names that are no UTF-8: protobuf hands them out as bytes."""
+    for each in message.DESCRIPTOR.fields:  # not ListFields(), which copies the bytes of weights
+        if each.type == each.TYPE_STRING:
+            content = getattr(message, each.name)
+            texts = [content] if isinstance(content, (str, bytes)) else content
+            if any(isinstance(text, bytes) for text in texts):
+                raise InvalidModel(f"{label} is damaged: its {each.full_name} holds text that is no UTF-8")
+        elif each.type == each.TYPE_MESSAGE:
+            content = getattr(message, each.name)
+            if not isinstance(content, Message):
+                for inner in content:
+                    _check_text(inner, label)
+            elif message.HasField(each.name):
+                _check_text(content, label)
 
 
 def _opsets(proto: onnx.ModelProto, label: str) -> dict[str, int]:

@@ -29,7 +29,7 @@ def read_attributes(
             given[attribute.name] = attribute
     for key, specification in schema.attributes.items():
         if key in given:
-            _check_type(given[key], specification, node.op_type, name)
+            given[key] = _typed(given[key], specification, node.op_type, name)
         elif specification.default_value.type != AttributeProto.UNDEFINED:
             given[key] = specification.default_value
         elif specification.required:
@@ -39,16 +39,23 @@ def read_attributes(
     return given
 
 
-def _check_type(attribute: onnx.AttributeProto, specification: defs.OpSchema.Attribute, op: str, name: str) -> None:
+def _typed(attribute: onnx.AttributeProto, specification: defs.OpSchema.Attribute, op: str, name: str) -> onnx.AttributeProto:
+    """The attribute, which must be of the schema's type. Models from the first days of ONNX leave the type out."""
     kind: Any = specification.type
     wanted = int(getattr(kind, "value", kind))
-    if attribute.type not in (wanted, AttributeProto.UNDEFINED):
+    if attribute.type == AttributeProto.UNDEFINED:
+        typed = AttributeProto()
+        typed.CopyFrom(attribute)
+        typed.type = wanted  # type: ignore[assignment]
+        return typed
+    if attribute.type != wanted:
         raise InvalidModel(
             f"the attribute '{attribute.name}' is of type {AttributeProto.AttributeType.Name(attribute.type)}, "
             f"not {AttributeProto.AttributeType.Name(wanted)}",
             node=name,
             op=op,
         )
+    return attribute
 
 
 def python_value(attribute: onnx.AttributeProto) -> Any:

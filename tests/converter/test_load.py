@@ -68,6 +68,23 @@ def test_missing_and_odd_paths(tmp_path: Path) -> None:
         load(42)  # type: ignore[arg-type]
 
 
+def test_text_that_is_no_utf8() -> None:
+    model = model_of([helper.make_node("Relu", ["xx"], ["yy"], name="nn")], [value("xx", ["dd"])], [value("yy", ["dd"])])
+    for text in (b"xx", b"yy", b"nn", b"dd", b"Relu"):
+        with pytest.raises(InvalidModel, match="UTF-8"):
+            load(model.SerializeToString().replace(text, b"\xc4" * len(text)))
+
+
+def test_attributes_without_a_type() -> None:
+    """As the first versions of ONNX wrote them."""
+    node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1], group=1, auto_pad="NOTSET")
+    model = model_of([node], [value("x", [1, 3, 5, 5])], [value("y")], [numpy_helper.from_array(floats(4, 3, 3, 3), "w")])
+    typed = run_jny(model, {"x": floats(1, 3, 5, 5)})
+    for attribute in model.graph.node[0].attribute:
+        attribute.ClearField("type")
+    assert np.array_equal(run_jny(model, {"x": floats(1, 3, 5, 5)})["y"], typed["y"])
+
+
 def test_other_kinds_of_files(tmp_path: Path) -> None:
     for data, text in (
         (b"\x89JNY\r\n\x1a\n" + bytes(100), "Jitney model already"),
