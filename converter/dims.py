@@ -69,7 +69,9 @@ def _override(name: str, declared: list[Dim] | None, wanted: Sequence[int | str]
         if isinstance(old, int) and isinstance(dim, int) and old != dim:
             raise InvalidInput(
                 f"the shape given for input '{name}' has {dim} at axis {axis}, where the model fixes {old}",
-                hint="a fixed batch can be opened with --dynamic-batch",
+                hint="a fixed batch can be opened with --dynamic-batch"
+                if axis == 0
+                else f"the model declares {[size if isinstance(size, int) else str(size) for size in declared or ()]}",
             )
         if old is not None and not isinstance(old, int) and fixed.setdefault(old, dim) != dim:
             raise InvalidInput(f"the shapes given disagree on the symbol {old}: {fixed[old]} and {dim}")

@@ -28,6 +28,9 @@ def main() -> int:
 
     files = fetch(["ppocrv4_det", "ppocrv4_rec"])
     path = arguments.image or fetch(["page"])["page"]
+    if not path.is_file():
+        print(f"demo: there is no file {path}", file=sys.stderr)
+        return 1
     image = cv2.imread(str(path), cv2.IMREAD_COLOR)
     if image is None:
         print(f"demo: {path} is no picture that can be read", file=sys.stderr)

@@ -47,17 +47,34 @@ def check_shape(shape: tuple[int, ...], info: TensorInfo, kind: str = "input") -
     if info.shape is None:
         return
     if len(shape) != len(info.shape):
-        hint = "add the batch axis: array[np.newaxis]" if len(shape) + 1 == len(info.shape) else ""
         raise InvalidInput(
             f"{kind} '{info.name}' has rank {len(shape)} (shape {_dims(shape)}); "
             f"rank {len(info.shape)} is wanted: {_dims(info.shape)}",
-            hint=hint,
+            hint=_reshaping(shape, info.shape) if kind == "input" else "",
         )
     for axis, (size, dim) in enumerate(zip(shape, info.shape)):
         if isinstance(dim, int) and size != dim:
             raise InvalidInput(
-                f"{kind} '{info.name}' has {size} in axis {axis} (shape {_dims(shape)}); {dim} is wanted: {_dims(info.shape)}"
+                f"{kind} '{info.name}' has {size} in axis {axis} (shape {_dims(shape)}); {dim} is wanted: {_dims(info.shape)}",
+                hint=_reshaping(shape, info.shape) if kind == "input" else "",
             )
+
+
+def _reshaping(shape: tuple[int, ...], wanted: tuple[int | str, ...]) -> str:
+    """How an array of this shape becomes one that is wanted, if only the batch axis or the order of axes differs."""
+    if len(shape) + 1 not in (len(wanted), len(wanted) + 1):
+        return ""
+    batch = "" if len(shape) == len(wanted) else "[np.newaxis]"
+    batched = (1, *shape) if batch else shape
+    if len(batched) == 4 and not _fits(batched, wanted):
+        for order, name in (((0, 3, 1, 2), "channels first"), ((0, 2, 3, 1), "channels last")):
+            if _fits([batched[axis] for axis in order], wanted):
+                return f"the model wants {name}: array{batch}.transpose{order}"
+    return f"add the batch axis: array{batch}" if batch else ""
+
+
+def _fits(shape: Sequence[int], wanted: tuple[int | str, ...]) -> bool:
+    return all(isinstance(dim, str) or size == dim for size, dim in zip(shape, wanted))
 
 
 def _checked(value: object, info: TensorInfo) -> Array:

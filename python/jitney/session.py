@@ -187,7 +187,7 @@ class Session:
             if not countable or not all(isinstance(dim, (int, np.integer)) and 0 <= dim < 2**63 for dim in dims):
                 raise InvalidInput(f"the shape given for input '{info.name}' is {given!r}; integers from 0 to 2⁶³−1 are wanted")
             checked[info.name] = tuple(int(dim) for dim in dims)
-            check_shape(checked[info.name], info)
+            check_shape(checked[info.name], info, "the shape given for input")
         return checked
 
 

@@ -70,6 +70,29 @@ def test_hints(session: jitney.Session) -> None:
     assert "np.newaxis" in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("shape", "hint"),
+    [
+        ((1, 8, 9, 3), "array.transpose(0, 3, 1, 2)"),
+        ((8, 9, 3), "array[np.newaxis].transpose(0, 3, 1, 2)"),
+        ((3, 8, 9), "add the batch axis: array[np.newaxis]"),
+        ((8, 9), ""),
+        ((1, 4, 8, 9), ""),
+    ],
+)
+def test_hints_follow_from_the_shape(conv: Path, shape: tuple[int, ...], hint: str) -> None:
+    with jitney.Session(conv) as session, pytest.raises(jitney.InvalidInput) as caught:
+        session.run(np.zeros(shape, np.float32))
+    assert hint in caught.value.hint
+    assert bool(hint) == bool(caught.value.hint)
+
+
+def test_sizes_of_a_plan_get_no_advice_for_arrays(conv: Path) -> None:
+    with jitney.Session(conv) as session, pytest.raises(jitney.InvalidInput, match="shape given for input 'x'") as caught:
+        session.prepare({"x": (3, 8, 9)})
+    assert "array" not in caught.value.hint
+
+
 def test_one_array_for_two_inputs(add: Path) -> None:
     with pytest.raises(jitney.InvalidInput, match="2 inputs: 'left', 'right'"):
         jitney.Session(add).run(np.zeros(3, np.float32))
@@ -77,8 +100,9 @@ def test_one_array_for_two_inputs(add: Path) -> None:
 
 def test_sizes_that_contradict_each_other(add: Path) -> None:
     session = jitney.Session(add)
-    with pytest.raises(jitney.InvalidInput):
+    with pytest.raises(jitney.InvalidInput) as caught:
         session.run({"left": np.zeros(3, np.float32), "right": np.zeros(4, np.float32)})
+    assert caught.value.hint
     assert session.run({"left": np.zeros(3, np.float32), "right": np.ones(3, np.float32)})["total"].tolist() == [1, 1, 1]
 
 

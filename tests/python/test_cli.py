@@ -52,6 +52,8 @@ def photo(tmp_path: Path) -> Path:
 def test_help_and_version() -> None:
     assert all(command in good("--help") for command in ("convert", "run", "info", "bench", "verify"))
     assert good("--version").strip() == f"jitney {jitney.__version__}"
+    module = subprocess.run([sys.executable, "-m", "jitney", "--version"], capture_output=True, text=True, check=True)
+    assert module.stdout == good("--version")
 
 
 @pytest.mark.parametrize("command", ["convert", "run", "info", "bench", "verify"])
@@ -178,12 +180,22 @@ def test_run_with_wrong_inputs(conv: Path, add: Path, photo: Path, tmp_path: Pat
     assert "no list of numbers" in failed("run", conv, "--input", f"x={photo}", "--mean", "a")
     assert "--size" in failed("run", conv, "--input", f"x={photo}", "--size", "16")
     assert "channels elsewhere" in failed("run", conv, "--input", f"x={photo}", "--nhwc")
+    (tmp_path / "other.npy").write_bytes(b"not an array")
+    assert "unsafe" not in failed("run", conv, "--input", f"x={tmp_path / 'other.npy'}")
+
+
+def test_options_for_pictures_want_a_picture(conv: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((1, 3, 8, 8), np.float32))
+    good("run", conv, "--input", f"x={tmp_path / 'x.npy'}", "--rgb")
+    for options in (("--size", "4x4"), ("--mean", "1"), ("--std", "2"), ("--bgr",), ("--nchw",)):
+        assert f"but {options[0]} was given" in failed("run", conv, "--input", f"x={tmp_path / 'x.npy'}", *options)
 
 
 def test_run_cannot_write(conv: Path, photo: Path, tmp_path: Path) -> None:
     assert "cannot be written" in failed("run", conv, "--input", photo, "--output", f"y={photo / 'y.npy'}")
     assert "does not end in" in failed("run", conv, "--input", photo, "--output", f"y={tmp_path / 'y.txt'}")
     assert "no output named" in failed("run", conv, "--input", photo, "--output", f"z={tmp_path / 'z.npy'}")
+    assert "mkdir" in failed("run", conv, "--input", photo, "--output", f"y={tmp_path / 'none' / 'y.npy'}")
 
 
 def test_bench(conv: Path, add: Path) -> None:

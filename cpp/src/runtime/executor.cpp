@@ -183,6 +183,20 @@ class Run {
   const BindOutputs& bind_;
 };
 
+/// `error`, with advice if it has none: sizes that the inputs allow may still not suit what the network does with them.
+Error about_sizes(const Error& error, const detail::ModelData& model, std::span<const Shape> shapes) {
+  if (error.code() != ErrorCode::invalid_input || !error.hint().empty() || shapes.empty()) return error;
+  std::string hint;
+  bool picture = false;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    hint +=
+        (i == 0 ? "do the inputs' sizes suit the model? They are " : ", ") + model.inputs[i].name + "=" + to_string(shapes[i]);
+    picture = picture || shapes[i].size() == 4;
+  }
+  if (picture) hint += "; many networks want heights and widths that are multiples of 32";
+  return Error(error.code(), error.message(), hint).at(error.node(), error.op());
+}
+
 }  // namespace
 
 std::shared_ptr<CachedPlan> find_plan(const Engine& engine, std::span<const Shape> shapes, std::span<const void* const> values,
@@ -209,7 +223,11 @@ std::shared_ptr<CachedPlan> find_plan(const Engine& engine, std::span<const Shap
     known[input] = std::make_shared<const Tensor>(std::move(tensor));
   }
   const PlanOptions options{engine.backend, model.packs, engine.threads, nullptr};
-  return engine.plans.insert(key, make_plan(begin_program(model.view(), shapes, known), options));
+  try {
+    return engine.plans.insert(key, make_plan(begin_program(model.view(), shapes, known), options));
+  } catch (const Error& error) {
+    throw about_sizes(error, model, shapes);
+  }
 }
 
 void execute(const Engine& engine, std::shared_ptr<CachedPlan> first, ExecutionContext& context, const BindOutputs& bind) {

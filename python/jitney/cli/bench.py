@@ -77,7 +77,10 @@ def _random(info: TensorInfo, shape: tuple[int, ...] | None) -> npt.NDArray[Any]
     """Normal numbers for floats; zeros for the rest, which every consumer of indices allows."""
     if shape is None:
         if info.shape is None or not all(isinstance(dim, int) for dim in info.shape):
-            raise InvalidInput(f"input '{info}' has open sizes", hint=f"add --shape {info.name}=… with numbers")
+            dims = "…" if info.shape is None else ",".join(map(str, info.shape))
+            raise InvalidInput(
+                f"input '{info}' has open sizes", hint=f"add --shape {info.name}={dims} with numbers in place of names"
+            )
         shape = tuple(dim for dim in info.shape if isinstance(dim, int))
     if math.prod(shape) > _MOST_ELEMENTS:
         raise InvalidInput(f"--shape {info.name}={','.join(map(str, shape))} is more than any memory can hold")

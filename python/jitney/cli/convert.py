@@ -23,7 +23,7 @@ def command(
     verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Compare both models' results.")] = True,
     sample: Annotated[
         Path | None,
-        typer.Option("--sample", metavar="FILE", help="Inputs to verify with: .npz or a picture.", show_default=False),
+        typer.Option("--sample", metavar="FILE", help="Inputs to verify with: .npz, .npy or a picture.", show_default=False),
     ] = None,
     stop_after: Annotated[
         str | None, typer.Option("--stop-after", metavar="PASS", help="Run the passes up to this one.", show_default=False)

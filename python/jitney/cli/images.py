@@ -28,6 +28,11 @@ class ImageOptions:
     layout: str | None = None
     """"nchw" or "nhwc"; None: as the model's shape shows."""
 
+    def given(self) -> list[str]:
+        """The options, as the command line spells them, that differ from their defaults."""
+        named = {"--size": self.size, "--mean": self.mean, "--std": self.std, f"--{self.layout}": self.layout}
+        return [option for option, value in named.items() if value is not None] + ([] if self.rgb else ["--bgr"])
+
 
 def load_image(path: Path, info: TensorInfo, options: ImageOptions) -> npt.NDArray[Any]:
     """The picture as a batch of one, in the layout and dtype of the model's input."""
@@ -36,10 +41,10 @@ def load_image(path: Path, info: TensorInfo, options: ImageOptions) -> npt.NDArr
 
     layout, channels, height, width = _geometry(info, options)
     if not path.is_file():
-        raise IoError(f"there is no file {path}")
+        raise IoError(f"there is no file {path}", hint="check the spelling and the current folder")
     pixels = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_GRAYSCALE if channels == 1 else cv2.IMREAD_COLOR)
     if pixels is None:
-        raise InvalidInput(f"{path} is no picture that can be read")
+        raise InvalidInput(f"{path} is no picture that can be read", hint="is it damaged, or another kind of file?")
     if channels != 1 and options.rgb:
         pixels = cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB)
     target = options.size or (width or pixels.shape[1], height or pixels.shape[0])

@@ -32,6 +32,8 @@ def read_inputs(arguments: Sequence[str], known: Sequence[TensorInfo], options: 
             if name in arrays:
                 raise InvalidInput(f"input '{name}' is given twice")
             arrays[name] = array
+    if options.given() and not any(Path(argument).suffix.lower() in SUFFIXES for argument in arguments):
+        raise InvalidInput(f"no input is a picture, but {', '.join(options.given())} was given", hint="leave such options out")
     return arrays
 
 
@@ -50,7 +52,8 @@ def write_outputs(arguments: Sequence[str], arrays: Mapping[str, Array], known: 
             with path.open("wb") as target:
                 _save(target, path.suffix, chosen)
         except OSError as error:
-            raise IoError(f"{path} cannot be written: {error.strerror}") from None
+            hint = "" if path.parent.is_dir() else f"make the folder first: mkdir -p {path.parent}"
+            raise IoError(f"{path} cannot be written: {error.strerror}", hint=hint) from None
         written.append(path)
     return written
 
@@ -91,6 +94,8 @@ def _numpy_load(path: Path) -> Any:
     try:
         return np.load(path, allow_pickle=False)
     except OSError as error:
-        raise IoError(f"{path} cannot be read: {error.strerror or error}") from None
+        raise IoError(f"{path} cannot be read: {error.strerror or error}", hint="check the path and its permissions") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InvalidInput(f"{path} is no NumPy file: {error}") from None
+        # NumPy takes whatever it does not know for pickled objects, and advises to load them unsafely.
+        reason = "it holds no array of numbers" if "pickle" in str(error) else str(error)
+        raise InvalidInput(f"{path} is no NumPy file: {reason}", hint="write it with np.save or np.savez") from None

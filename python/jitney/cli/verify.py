@@ -18,7 +18,7 @@ def command(
     source: Annotated[Path, typer.Argument(metavar="MODEL.onnx", help="The model that it was made from.", show_default=False)],
     shape: OpenShapes = None,
     sample: Annotated[
-        Path | None, typer.Option("--sample", metavar="FILE", help="Real inputs: .npz or a picture.", show_default=False)
+        Path | None, typer.Option("--sample", metavar="FILE", help="Real inputs: .npz, .npy or a picture.", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:

@@ -1,0 +1,5 @@
+"""Lets `python -m jitney` stand in for the command."""
+
+from jitney.cli import main
+
+main()
