@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -81,7 +82,12 @@ def _reference(source: Loaded, deadline: float) -> Reference:
     try:
         return Reference(source, deadline)
     except Exception as error:
-        raise _NotVerifiable(f"no reference can load the model: {_first_line(error)}") from error
+        raise _NotVerifiable(f"no reference can load the model: {_first_line(error).rstrip('.')}{_advice()}") from error
+
+
+def _advice() -> str:
+    """What would let more models be verified on this computer."""
+    return "" if importlib.util.find_spec("onnxruntime") else "; ONNX Runtime knows more models: pip install onnxruntime"
 
 
 def _first_that_runs(reference: Reference, candidates: Iterable[Feeds]) -> tuple[Feeds, dict[str, Array]]:
@@ -92,7 +98,7 @@ def _first_that_runs(reference: Reference, candidates: Iterable[Feeds]) -> tuple
         if not isinstance(result, str):
             return feeds, result
         failure = result
-    raise _NotVerifiable(f"{reference.name} cannot run the model: {failure}")
+    raise _NotVerifiable(f"{reference.name} cannot run the model: {failure}{_advice()}")
 
 
 def _attempt(reference: Reference, feeds: Feeds) -> dict[str, Array] | str:

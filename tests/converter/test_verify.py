@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,8 @@ def test_what_no_reference_can_run_is_not_verifiable(tmp_path: Path) -> None:
     target = numpy_helper.from_array(np.array([-1, 7919], np.int64), "target")
     report = convert(model_of(nodes, [value("x", ["N", "M"])], [value("y")], [target]), tmp_path / "m.jny")
     assert report.verification.outcome == "not verifiable"
+    installed = importlib.util.find_spec("onnxruntime") is not None
+    assert ("pip install onnxruntime" in report.verification.reason) != installed
     assert "cannot run" in report.verification.reason and (tmp_path / "m.jny").exists()
 
 
