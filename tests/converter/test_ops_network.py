@@ -144,11 +144,10 @@ def test_matmul_integer(op: str, opset: int) -> None:
 
 
 @over_versions("Softmax", "LogSoftmax")
-@pytest.mark.parametrize("axis", [None, 0, 1, 2, -1])
-def test_softmax(op: str, opset: int, axis: int | None) -> None:
-    if axis == -1 and opset < 11:
-        pytest.skip("no negative axes before opset 11")
-    check(op, [floats(2, 3, 4)], opset=opset, **({} if axis is None else {"axis": axis}))
+def test_softmax(op: str, opset: int) -> None:
+    check(op, [floats(2, 3, 4)], opset=opset)
+    for axis in range(-1 if opset >= 11 else 0, 3):
+        check(op, [floats(2, 3, 4)], opset=opset, axis=axis)
 
 
 @over_versions("BatchNormalization")
