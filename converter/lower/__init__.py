@@ -13,6 +13,7 @@ from ..ir import Model, Value
 from ..load import Loaded, canonical_domain
 from . import (  # noqa: F401  (importing a family registers its lowerings)
     control,
+    einsum,
     elementwise,
     generators,
     indexing,
