@@ -35,7 +35,7 @@ _UNARY = {
     "neg", "abs", "exp", "log", "sqrt", "reciprocal", "floor", "ceil", "round", "sign", "erf", "sigmoid", "tanh", "sin",
     "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "relu", "softplus", "softsign",
     "hard_swish", "silu", "mish", "not", "bitwise_not", "is_nan", "is_inf", "leaky_relu", "elu", "thresholded_relu",
-    "celu", "selu", "hard_sigmoid", "gelu", "cast", "identity",
+    "celu", "selu", "hard_sigmoid", "gelu", "cast", "bit_cast", "identity",
 }  # fmt: skip
 _IMAGES = {
     "conv",
@@ -402,6 +402,7 @@ _RULES: dict[str, Callable[[Step], int]] = {
     "reduce": _reduce,
     "arg_reduce": _arg_reduce,
     "cumsum": _cumsum,
+    "cumprod": _cumsum,
     "transpose": _transpose,
     "squeeze": _squeeze,
     "unsqueeze": _unsqueeze,

@@ -222,7 +222,7 @@ _SHAPE_OPERANDS |= {
     ("range", 1): 4,
     ("range", 2): 1,
 }
-_SHAPE_OPERANDS |= {("cumsum", 1): 0, ("squeeze", 1): 0, ("unsqueeze", 1): 0, ("reduce", 1): 0}
+_SHAPE_OPERANDS |= {("cumsum", 1): 0, ("cumprod", 1): 0, ("squeeze", 1): 0, ("unsqueeze", 1): 0, ("reduce", 1): 0}
 
 
 def _fill(value: Value, graph: Graph) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from onnx import TensorProto
 
@@ -137,6 +139,35 @@ def cast_to(node: OnnxNode, x: Value, to: int) -> Value:
     if node.has("round_mode") and node.text("round_mode") != "up" and to == getattr(TensorProto, "FLOAT8E8M0", -1):
         raise node.unsupported(f"the round_mode '{node.text('round_mode')}' of casts to float8e8m0")
     return node.emit("cast", [x], to=to, saturate=node.integer("saturate") if node.has("saturate") else 1)
+
+
+_UNSIGNED = {TensorProto.INT4: TensorProto.UINT4, getattr(TensorProto, "INT2", -1): getattr(TensorProto, "UINT2", -1)}
+"""Memory holds narrow integers a byte each, signed ones with their sign drawn out."""
+
+
+@lowers("BitCast")
+def bit_cast(node: OnnxNode) -> Value:
+    x, to = node.operand(0), node.integer("to")
+    dtype = node.dtype(x)
+    if TensorProto.STRING in (to, dtype):
+        raise node.invalid("strings have no bits that could be read as something else")
+    if _width(dtype) != _width(to):
+        raise node.invalid(f"elements of {_width(dtype)} bits cannot be read as elements of {_width(to)} bits")
+    if dtype in _UNSIGNED:
+        dtype = _UNSIGNED[dtype]
+        x = node.emit("cast", [x], to=int(dtype), saturate=1)
+    plain = _UNSIGNED.get(to, to)
+    if plain != dtype:
+        x = node.emit("bit_cast", [x], to=int(plain))
+    return node.emit("cast", [x], to=to, saturate=1) if plain != to else x
+
+
+def _width(dtype: int) -> int:
+    """Bits of an element."""
+    name = TensorProto.DataType.Name(dtype)
+    if name in ("BOOL", "FLOAT", "DOUBLE"):
+        return {"BOOL": 8, "FLOAT": 32, "DOUBLE": 64}[name]
+    return int(re.findall(r"\d+", name)[0]) if name.startswith(("INT", "UINT", "FLOAT", "BFLOAT", "COMPLEX")) else 0
 
 
 @lowers("Identity")

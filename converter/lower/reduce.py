@@ -37,10 +37,10 @@ def arg_reduce(node: OnnxNode) -> Value:
     )
 
 
-@lowers("CumSum")
-def cumsum(node: OnnxNode) -> Value:
+@lowers("CumSum", "CumProd")
+def cumulative(node: OnnxNode) -> Value:
     return node.emit(
-        "cumsum", [node.operand(0), node.operand(1)], exclusive=node.integer("exclusive"), reverse=node.integer("reverse")
+        node.op.lower(), [node.operand(0), node.operand(1)], exclusive=node.integer("exclusive"), reverse=node.integer("reverse")
     )
 
 

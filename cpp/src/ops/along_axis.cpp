@@ -1,4 +1,4 @@
-// Ops that walk along one axis: arg_reduce, cumsum, top_k. NaN counts as larger than any number, as NumPy sorts it.
+// Ops that walk along one axis: arg_reduce, cumsum, cumprod, top_k. NaN counts as larger than any number, as NumPy sorts it.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -41,7 +41,7 @@ void infer_arg_reduce(InferContext& ctx) {
   const SymShape& x = ctx.shape(0);
   if (!x.ranked) return ctx.set(0, DType::int64, SymShape::unranked());
   const std::size_t axis = ctx.axis(ctx.node().integer("axis"), x.rank());
-  if (x.dims[axis].is_constant() && x.dims[axis].value() == 0) {
+  if (x.dims[axis].is_constant() && x.dims[axis].value() == 0 && ctx.node().integer("allow_empty", 0) == 0) {
     ctx.fail("axis " + std::to_string(axis) + " of shape " + describe(x) + " is empty, so nothing on it is largest or smallest");
   }
   std::vector<Dim> dims = x.dims;
@@ -96,9 +96,9 @@ void compute_arg_reduce(const ComputeContext& ctx) {
   });
 }
 
-// cumsum
+// cumsum, cumprod
 
-void infer_cumsum(InferContext& ctx) {
+void infer_cumulative(InferContext& ctx) {
   expect_number(ctx, 0);
   expect_index(ctx, 1);
   expect_one_element(ctx, 1);
@@ -107,7 +107,8 @@ void infer_cumsum(InferContext& ctx) {
   ctx.set(0, ctx.dtype(0), ctx.shape(0));
 }
 
-void compute_cumsum(const ComputeContext& ctx) {
+template <typename Combine>
+void compute_cumulative(const ComputeContext& ctx) {
   const TensorView& x = ctx.input(0);
   const TensorView& y = ctx.output(0);
   const auto rank = static_cast<std::int64_t>(x.shape.size());
@@ -120,11 +121,11 @@ void compute_cumsum(const ComputeContext& ctx) {
     lines<2>(x.shape, {x.strides, y.strides}, axis).for_each([&](const std::array<std::int64_t, 2>& at) {
       load_line(x, at[0], axis, line);
       if (reverse) std::reverse(line.begin(), line.end());
-      T sum{};
+      T total = std::is_same_v<Combine, arithmetic::Mul> ? T{1} : T{0};
       for (T& element : line) {
-        const T before = sum;
-        sum = arithmetic::Add::of(sum, element);
-        element = exclusive ? before : sum;
+        const T before = total;
+        total = Combine::of(total, element);
+        element = exclusive ? before : total;
       }
       if (reverse) std::reverse(line.begin(), line.end());
       store_run(y.dtype, address(y, at[1]), y.strides[axis], line.size(), line.data());
@@ -193,14 +194,16 @@ void compute_top_k(const ComputeContext& ctx) {
 constexpr AttributeSpec kArgReduce[] = {{"kind", AttributeType::text, true, "max|min"},
                                         {"axis", AttributeType::integer, true},
                                         {"keep_dims", AttributeType::integer},
-                                        {"select_last", AttributeType::integer}};
-constexpr AttributeSpec kCumsum[] = {{"exclusive", AttributeType::integer}, {"reverse", AttributeType::integer}};
+                                        {"select_last", AttributeType::integer},
+                                        {"allow_empty", AttributeType::integer}};
+constexpr AttributeSpec kCumulative[] = {{"exclusive", AttributeType::integer}, {"reverse", AttributeType::integer}};
 constexpr AttributeSpec kTopK[] = {
     {"axis", AttributeType::integer, true}, {"largest", AttributeType::integer}, {"sorted", AttributeType::integer}};
 
 constexpr OpDef kOps[] = {
     {"arg_reduce", {1, 1}, {1, 1}, kArgReduce, infer_arg_reduce, compute_arg_reduce},
-    {"cumsum", {2, 2}, {1, 1}, kCumsum, infer_cumsum, compute_cumsum, nullptr, 0b10},
+    {"cumsum", {2, 2}, {1, 1}, kCumulative, infer_cumulative, compute_cumulative<arithmetic::Add>, nullptr, 0b10},
+    {"cumprod", {2, 2}, {1, 1}, kCumulative, infer_cumulative, compute_cumulative<arithmetic::Mul>, nullptr, 0b10},
     {"top_k", {2, 2}, {1, 2}, kTopK, infer_top_k, compute_top_k, nullptr, 0b10},
 };
 

@@ -1,4 +1,4 @@
-// Ops that move whole tensors: identity, transpose, expand, tile, depth_to_space, space_to_depth.
+// Ops that move whole tensors: identity, bit_cast, transpose, expand, tile, depth_to_space, space_to_depth.
 #include <algorithm>
 
 #include "ops/families.h"
@@ -18,6 +18,16 @@ void infer_identity(InferContext& ctx) {
 
 Regions identity_regions(const Node&, std::span<const TensorView> inputs, std::span<const TensorView> outputs, std::size_t) {
   return std::vector<Region>{{0, inputs[0].shape, 0, inputs[0].strides, 0, outputs[0].strides}};
+}
+
+void infer_bit_cast(InferContext& ctx) {
+  const std::int64_t to = ctx.node().integer("to");
+  const auto dtype = to > 0 && to <= 255 ? static_cast<DType>(to) : DType::undefined;
+  if (size_of(dtype) == 0 || size_of(dtype) != size_of(ctx.dtype(0))) {
+    ctx.fail("elements of dtype " + std::string(to_string(ctx.dtype(0))) + " cannot be read as " + std::string(to_string(dtype)),
+             "the two must have the same width");
+  }
+  ctx.set(0, dtype, ctx.shape(0));
 }
 
 void infer_transpose(InferContext& ctx) {
@@ -198,6 +208,7 @@ Regions space_to_depth_regions(const Node& node, std::span<const TensorView> inp
                               {to[0], to[1], to[2], x[1] * b * to[1], to[3], x[1] * to[1]}}};
 }
 
+constexpr AttributeSpec kBitCast[] = {{"to", AttributeType::integer, true}};
 constexpr AttributeSpec kTranspose[] = {{"perm", AttributeType::integers, true}};
 constexpr AttributeSpec kDepthToSpace[] = {{"block", AttributeType::integer, true},
                                            {"mode", AttributeType::text, false, "dcr|crd"}};
@@ -211,6 +222,7 @@ constexpr OpDef movement(std::string_view name, std::uint32_t operands, std::spa
 
 constexpr OpDef kOps[] = {
     movement<identity_regions>("identity", 1, {}, infer_identity),
+    movement<identity_regions>("bit_cast", 1, kBitCast, infer_bit_cast),
     movement<transpose_regions>("transpose", 1, kTranspose, infer_transpose),
     movement<expand_regions>("expand", 2, {}, infer_expand, 0b10),
     movement<tile_regions>("tile", 2, {}, infer_tile, 0b10),
