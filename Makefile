@@ -18,7 +18,7 @@ CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
-.PHONY: demo test lint format clang tidy asan tsan fuzz arm arm-models clean
+.PHONY: demo test conformance conformance-update lint format clang tidy asan tsan fuzz arm arm-models clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -62,6 +62,13 @@ test: $(VENV)/.dev
 	$(BIN)/python models/fetch.py >/dev/null
 	cmake --install $(BUILD)/dev --component cpp --prefix $(BUILD)/prefix >/dev/null
 	JITNEY_TEST_ALL=1 JITNEY_CPP_PREFIX=$(CURDIR)/$(BUILD)/prefix $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# ONNX's own test-suite against the lists of what passes and what fails.
+conformance: $(VENV)/.dev
+	$(BIN)/python tests/conformance/run.py
+
+conformance-update: $(VENV)/.dev
+	$(BIN)/python tests/conformance/run.py --update
 
 # --- Quality ---------------------------------------------------------------------------------------------------------
 

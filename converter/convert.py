@@ -94,6 +94,12 @@ def convert(
     return report
 
 
+def convert_to_bytes(source: Source, *, shapes: Shapes | None = None, dynamic_batch: bool = False) -> bytes:
+    """The .jny file of the model as bytes, not verified."""
+    loaded = load(source)
+    return _converted(loaded, shapes, dynamic_batch)
+
+
 def verify(
     converted: str | os.PathLike[str] | bytes,
     source: Source,
@@ -147,13 +153,15 @@ def _simplify(
 def _rebuilder(shapes: Shapes | None, dynamic_batch: bool) -> Rebuild:
     """Converts a variant of the model that has other outputs."""
 
-    def rebuild(variant: Loaded) -> bytes:
-        model = lower(replace(variant, warnings=[]), shapes, sizes_are_final=not dynamic_batch)
-        infer_shapes(model)
-        _simplify(model, dynamic_batch, None, None, None)
-        return b"".join(lay_out(model).pieces())
+    return lambda variant: _converted(replace(variant, warnings=[]), shapes, dynamic_batch)
 
-    return rebuild
+
+def _converted(loaded: Loaded, shapes: Shapes | None, dynamic_batch: bool) -> bytes:
+    model = lower(loaded, shapes, sizes_are_final=not dynamic_batch)
+    infer_shapes(model)
+    _simplify(model, dynamic_batch, None, None, None)
+    model.metadata = _metadata(loaded)
+    return b"".join(lay_out(model).pieces())
 
 
 def _target(source: Source, output: str | os.PathLike[str] | None) -> Path:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PAGES = ["README.md", "docs/python.md", "docs/cli.md", "docs/cpp.md", "docs/errors.md"]
+PAGES = ["README.md", "docs/python.md", "docs/cli.md", "docs/cpp.md", "docs/errors.md", "docs/conformance.md"]
 
 
 def blocks(page: str, language: str) -> list[str]:
