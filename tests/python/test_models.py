@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import pytest
-from catalogue import MODELS, Entry
+from catalogue import MODELS
+from feeds import draw
 from real_models import real
 
 import jitney
@@ -30,14 +31,6 @@ def converted(tmp_path_factory: pytest.TempPathFactory):
         return target, reports[name]
 
     return convert
-
-
-def draw(entry: Entry, shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    return {
-        name: rng.integers(0, entry.limits[name], shape) if name in entry.limits else rng.uniform(-1, 1, shape).astype(np.float32)
-        for name, shape in shapes.items()
-    }
 
 
 def assert_agrees(name: str, actual: np.ndarray, wanted: np.ndarray) -> None:
