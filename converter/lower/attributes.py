@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import onnx
 from onnx import AttributeProto, defs, helper
 
 from jitney.errors import InvalidModel
 
+from .foreign import ForeignSchema, Specification
+
+Schema: TypeAlias = "defs.OpSchema | ForeignSchema"
+
 
 def read_attributes(
-    node: onnx.NodeProto, schema: defs.OpSchema, bound: Mapping[str, onnx.AttributeProto], name: str
+    node: onnx.NodeProto, schema: Schema, bound: Mapping[str, onnx.AttributeProto], name: str
 ) -> dict[str, onnx.AttributeProto]:
     """Attributes by name: the node's own, then the schema's defaults. `bound` has those of the function around the node."""
     given: dict[str, onnx.AttributeProto] = {}
@@ -39,7 +43,9 @@ def read_attributes(
     return given
 
 
-def _typed(attribute: onnx.AttributeProto, specification: defs.OpSchema.Attribute, op: str, name: str) -> onnx.AttributeProto:
+def _typed(
+    attribute: onnx.AttributeProto, specification: defs.OpSchema.Attribute | Specification, op: str, name: str
+) -> onnx.AttributeProto:
     """The attribute, which must be of the schema's type. Models from the first days of ONNX leave the type out."""
     kind: Any = specification.type
     wanted = int(getattr(kind, "value", kind))

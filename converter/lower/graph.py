@@ -14,7 +14,8 @@ from jitney.errors import InvalidModel, Unsupported
 from ..ir import Graph, Node, Value, constant
 from ..load import canonical_domain
 from ..tensors import Array, sparse_to_array, to_array
-from .attributes import read_attributes
+from .attributes import Schema, read_attributes
+from .foreign import foreign_schema
 from .functions import FunctionBody, function_body, has_body
 from .node import OnnxNode
 from .registry import Result, find_lowering
@@ -178,10 +179,9 @@ class GraphBuilder:
                 given.name: given for given in proto.attribute
             }
             return self._expand(FunctionBody.of(local), inputs, bound, label, proto)
-        try:
-            schema = defs.get_schema(proto.op_type, version, domain)
-        except defs.SchemaError:
-            raise Unsupported("this op is not known", node=label, op=f"{proto.op_type} ({where})") from None
+        schema = _schema(proto.op_type, version, domain)
+        if schema is None:
+            raise Unsupported("this op is not known", node=label, op=f"{proto.op_type} ({where})")
         attributes = read_attributes(proto, schema, scope.attributes, label)
         function = find_lowering(domain, proto.op_type, schema.since_version)
         node = OnnxNode(
@@ -210,7 +210,7 @@ class GraphBuilder:
             raise InvalidModel(f"reads '{name}', which nothing defines", node=label, op=proto.op_type)
         return value
 
-    def _check_arity(self, node: OnnxNode, schema: defs.OpSchema) -> None:
+    def _check_arity(self, node: OnnxNode, schema: Schema) -> None:
         if not schema.min_input <= len(node.inputs) <= schema.max_input:
             raise node.invalid(f"has {len(node.inputs)} operands; {schema.min_input} to {schema.max_input} are allowed")
         if not schema.min_output <= node.output_count <= schema.max_output:
@@ -238,7 +238,7 @@ class GraphBuilder:
         builder.graph.outputs = builder.lower_body(proto, inner)
         return builder
 
-    def _expand_schema(self, node: OnnxNode, schema: defs.OpSchema, version: int) -> Result:
+    def _expand_schema(self, node: OnnxNode, schema: Schema, version: int) -> Result:
         for value in node.inputs:
             if value is not None:
                 self.types.settle(value)
@@ -278,6 +278,14 @@ class GraphBuilder:
             names = ", ".join(sorted({error.op or error.message for error in inside}))
             raise Unsupported(f"its function body needs what is not supported: {names}", node=label, op=proto.op_type)
         return [scope.values.get(name) for name in body.outputs]
+
+
+def _schema(op: str, version: int, domain: str) -> Schema | None:
+    """ONNX's schema; for what ONNX does not know, what is known of other domains."""
+    try:
+        return defs.get_schema(op, version, domain)
+    except defs.SchemaError:
+        return foreign_schema(domain, op)
 
 
 def _in_order(nodes: Sequence[onnx.NodeProto], known: Mapping[str, Value]) -> list[onnx.NodeProto]:

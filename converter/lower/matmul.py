@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto
 
 from ..ir import Attribute, Value
 from .node import OnnxNode
@@ -50,23 +49,6 @@ def _as_row(node: OnnxNode, c: Value) -> Value:
     if c.constant is not None:
         return node.constant(c.constant.reshape(-1), c.dtype)
     return node.emit("reshape", [c, node.int64s([-1])], allow_zero=0)
-
-
-@lowers("MatMulInteger")
-def matmul_integer(node: OnnxNode) -> Value:
-    def shifted(operand: Value, zero: Value | None, column: bool) -> Value:
-        wide = node.emit("cast", [operand], to=int(TensorProto.INT32), saturate=1)
-        if zero is None:
-            return wide
-        wide_zero = node.emit("cast", [zero], to=int(TensorProto.INT32), saturate=1)
-        if column and node.rank(zero) == 1:
-            # One zero point per row of a.
-            wide_zero = node.emit("unsqueeze", [wide_zero, node.int64s([1])])
-        return node.emit("sub", [wide, wide_zero])
-
-    a = shifted(node.operand(0), node.input(2), True)
-    b = shifted(node.operand(1), node.input(3), False)
-    return node.emit("matmul", [a, b], trans_a=0, trans_b=0)
 
 
 @lowers("Softmax", "LogSoftmax", since=1)

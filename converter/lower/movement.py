@@ -103,3 +103,14 @@ def space_to_depth(node: OnnxNode) -> Result:
     if node.has("mode") and node.text("mode") != "DCR":
         return node.expand_function()
     return node.emit("space_to_depth", [node.operand(0)], block=node.integer("blocksize"))
+
+
+def channels_first(node: OnnxNode, x: Value) -> Value:
+    """[N, spatial…, C] as [N, C, spatial…]."""
+    rank = node.rank(x)
+    return node.emit("transpose", [x], perm=[0, rank - 1, *range(1, rank - 1)])
+
+
+def channels_last(node: OnnxNode, x: Value) -> Value:
+    """[N, C, spatial…] as [N, spatial…, C]."""
+    return node.emit("transpose", [x], perm=[0, *range(2, node.rank(x)), 1])

@@ -63,20 +63,21 @@ def _top_k(node: OnnxNode, k: Value) -> list[Value | None]:
 
 @lowers("GlobalAveragePool", "GlobalMaxPool")
 def global_pool(node: OnnxNode) -> Value:
-    return _over_space(node, node.operand(0), "mean" if node.op == "GlobalAveragePool" else "max")
+    return over_space(node, node.operand(0), "mean" if node.op == "GlobalAveragePool" else "max")
 
 
 @lowers("GlobalLpPool")
 def global_lp_pool(node: OnnxNode) -> Value:
     x, p = node.operand(0), node.integer("p")
     if p in (1, 2):
-        return _over_space(node, x, f"l{p}")
+        return over_space(node, x, f"l{p}")
     dtype = node.dtype(x)
     powers = node.emit("pow", [node.emit("abs", [x]), node.constant(p, dtype)])
-    return node.emit("pow", [_over_space(node, powers, "sum"), node.constant(1 / p, dtype)])
+    return node.emit("pow", [over_space(node, powers, "sum"), node.constant(1 / p, dtype)])
 
 
-def _over_space(node: OnnxNode, x: Value, kind: str) -> Value:
+def over_space(node: OnnxNode, x: Value, kind: str) -> Value:
+    """A reduction over all axes but batch and channels, which stay with size 1."""
     axes = list(range(2, node.rank(x)))
     # With no spatial axes there is nothing to reduce, where an empty list alone would mean all of them.
     return node.emit("reduce", [x, node.int64s(axes)], kind=kind, keep_dims=1, noop_with_empty_axes=1)

@@ -11,9 +11,13 @@ _AUTO_PAD = {"NOTSET": "explicit", "": "explicit", "SAME_UPPER": "same_upper", "
 
 @lowers("Conv")
 def conv(node: OnnxNode) -> Value:
-    weights = node.operand(1)
+    return convolution(node, node.operand(0), node.operand(1), node.input(2))
+
+
+def convolution(node: OnnxNode, x: Value, weights: Value, bias: Value | None) -> Value:
+    """A convolution with the attributes of the node."""
     attributes = _windows(node, _spatial_rank(node, weights))
-    return node.emit("conv", [node.operand(0), weights, node.input(2)], group=node.integer("group"), **attributes)
+    return node.emit("conv", [x, weights, bias], group=node.integer("group"), **attributes)
 
 
 @lowers("ConvTranspose")
@@ -39,8 +43,13 @@ def max_pool(node: OnnxNode) -> list[Value | None]:
 
 @lowers("AveragePool")
 def average_pool(node: OnnxNode) -> Value:
+    return average(node, node.operand(0))
+
+
+def average(node: OnnxNode, x: Value) -> Value:
+    """An average pool with the attributes of the node."""
     include = node.integer("count_include_pad") if node.has("count_include_pad") else 0
-    return node.emit("average_pool", [node.operand(0)], count_include_pad=include, **_pool(node))
+    return node.emit("average_pool", [x], count_include_pad=include, **_pool(node))
 
 
 @lowers("LpPool", since=2)

@@ -59,11 +59,12 @@ def make_model(
     constants: Sequence[int] = (),
     symbolic: bool = False,
     attributes: dict[str, Any] | None = None,
+    domain: str = "",
 ) -> onnx.ModelProto:
     """A model of one node. Operands listed in `constants` are initializers, the others inputs."""
     output_names = [f"y{i}" for i in range(outputs)] if isinstance(outputs, int) else list(outputs)
     names = ["" if array is None else f"x{i}" for i, array in enumerate(inputs)]
-    node = helper.make_node(op, names, output_names, name="node", **(attributes or {}))
+    node = helper.make_node(op, names, output_names, name="node", domain=domain, **(attributes or {}))
     infos, initializers = [], []
     for index, array in enumerate(inputs):
         if array is None:
@@ -74,7 +75,10 @@ def make_model(
             shape = [f"d{index}_{axis}" for axis in range(array.ndim)] if symbolic else list(array.shape)
             infos.append(helper.make_tensor_value_info(names[index], helper.np_dtype_to_tensor_dtype(array.dtype), shape))
     results = [helper.make_empty_tensor_value_info(name) for name in output_names if name]
-    return model_of([node], infos, results, initializers, opset)
+    model = model_of([node], infos, results, initializers, opset)
+    if domain:
+        model.opset_import.append(helper.make_opsetid(domain, 1))
+    return model
 
 
 def model_of(
@@ -144,9 +148,13 @@ def _run_evaluator(model: onnx.ModelProto, feeds: dict[str, Array]) -> list[Arra
         return list(ReferenceEvaluator(model, new_ops=[*CORRECTED]).run(None, feeds))
 
 
-def assert_same(actual: Array, expected: Array, tolerance: float = 2e-5) -> None:
+def assert_same(actual: Array, expected: Array, tolerance: float = 2e-5, steps: int = 0) -> None:
+    """Integers may differ by so many steps."""
     assert actual.dtype == expected.dtype
     assert actual.shape == expected.shape
+    if expected.dtype.kind in "iu" and steps:
+        assert np.abs(actual.astype(np.int64) - expected.astype(np.int64)).max(initial=0) <= steps
+        return
     if expected.dtype.kind in "biu":
         np.testing.assert_array_equal(actual, expected)
         return
@@ -159,26 +167,31 @@ def assert_same(actual: Array, expected: Array, tolerance: float = 2e-5) -> None
 
 
 def assert_right(
-    actual: dict[str, Array], model: onnx.ModelProto, feeds: dict[str, Array], first: dict[str, Array], tolerance: float
+    actual: dict[str, Array],
+    model: onnx.ModelProto,
+    feeds: dict[str, Array],
+    first: dict[str, Array],
+    tolerance: float,
+    steps: int = 0,
 ) -> None:
     """The results must be those of a reference: of the first, or, as each has its faults in some version, of the other."""
     try:
         assert list(actual) == list(first)
         for name in first:
-            assert_same(actual[name], first[name], tolerance)
+            assert_same(actual[name], first[name], tolerance, steps)
     except AssertionError:
         others = list(references(model, feeds))[1:]
         if not others:
             raise
         for name in others[0]:
-            assert_same(actual[name], others[0][name], tolerance)
+            assert_same(actual[name], others[0][name], tolerance, steps)
 
 
-def check_model(model: onnx.ModelProto, feeds: dict[str, Array], tolerance: float = 2e-5) -> None:
+def check_model(model: onnx.ModelProto, feeds: dict[str, Array], tolerance: float = 2e-5, steps: int = 0) -> None:
     """With and without simplification, on the CPU's kernels and on the plain ones."""
     expected = reference(model, feeds)
     for simplify, backend in ((False, "reference"), (True, "auto")):
-        assert_right(run_jny(model, feeds, simplify=simplify, backend=backend), model, feeds, expected, tolerance)
+        assert_right(run_jny(model, feeds, simplify=simplify, backend=backend), model, feeds, expected, tolerance, steps)
 
 
 def check(
@@ -190,10 +203,12 @@ def check(
     constants: Sequence[int] = (),
     tolerance: float = 2e-5,
     symbolic: bool = True,
+    domain: str = "",
+    steps: int = 0,
     **attributes: Any,
 ) -> None:
     """One op with operands fed, with all sizes left open, and folded away as a constant."""
-    options: dict[str, Any] = {"opset": opset, "outputs": outputs, "attributes": attributes}
+    options: dict[str, Any] = {"opset": opset, "outputs": outputs, "attributes": attributes, "domain": domain}
     feeds = {f"x{i}": array for i, array in enumerate(inputs) if array is not None and i not in constants}
     static = make_model(op, inputs, constants=constants, **options)
     expected = reference(static, feeds)
@@ -202,7 +217,7 @@ def check(
     if symbolic:
         variants.append((make_model(op, inputs, constants=constants, symbolic=True, **options), feeds))
     for model, fed in variants:
-        assert_right(run_jny(model, fed), static, feeds, expected, tolerance)
+        assert_right(run_jny(model, fed), static, feeds, expected, tolerance, steps)
 
 
 def over_versions(*ops: str, least: int = 7) -> pytest.MarkDecorator:

@@ -1,6 +1,7 @@
 // conv: grouped, dilated convolution of any rank with the shared epilogue.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,8 +27,11 @@ void check_group(const InferContext& ctx, std::int64_t group, const Dim& outputs
 }
 
 void infer_conv(InferContext& ctx) {
-  ctx.expect_dtype(0, {DType::float32, DType::float16, DType::bfloat16, DType::float64});
+  ctx.expect_dtype(0, {DType::float32, DType::float16, DType::bfloat16, DType::float64, DType::int32});
   expect_dtype_of_first(ctx, 1);
+  if (!is_floating(ctx.dtype(0)) && parse_epilogue(ctx.node()).activation != Activation::none) {
+    ctx.fail("a convolution of integers takes no activation", "cast its result to a floating-point dtype");
+  }
   const SymShape& x = ctx.shape(0);
   const SymShape& w = ctx.shape(1);
   SymShape y;
@@ -107,7 +111,14 @@ void compute_conv(const ComputeContext& ctx) {
       }
     }
   }
-  write_dense(y, result);
+  if (is_floating(y.dtype)) {
+    write_dense(y, result);
+    return;
+  }
+  // Sums of products of 8- and 16-bit integers are exact in double, and wrap only here.
+  std::vector<std::int64_t> integers(result.size());
+  for (std::size_t i = 0; i < result.size(); ++i) integers[i] = static_cast<std::int64_t>(std::fmod(result[i], 4294967296.0));
+  write_dense(y, integers);
 }
 
 constexpr std::array<OpDef, 1> kOps = {{{"conv", {2, 5}, {1, 1}, kAttributes, infer_conv, compute_conv}}};

@@ -14,11 +14,12 @@ namespace jitney {
 namespace {
 
 constexpr std::size_t kScale = 1, kZeroPoint = 2;
-constexpr std::array<AttributeSpec, 4> kAttributes = {{
+constexpr std::array<AttributeSpec, 5> kAttributes = {{
     {"axis", AttributeType::integer},
     {"block", AttributeType::integer},
     {"to", AttributeType::integer},
     {"saturate", AttributeType::integer},
+    {"precision", AttributeType::integer},
 }};
 
 constexpr std::array<DType, 14> kNarrow = {DType::int8,         DType::uint8,          DType::int16,      DType::uint16,
@@ -31,8 +32,8 @@ bool is_real(DType dtype) {
   return dtype == DType::float32 || dtype == DType::float16 || dtype == DType::bfloat16 || dtype == DType::float64;
 }
 
-DType target(const InferContext& ctx, DType fallback) {
-  const std::int64_t number = ctx.node().integer("to", 0);
+DType named_dtype(const InferContext& ctx, std::string_view attribute, DType fallback) {
+  const std::int64_t number = ctx.node().integer(attribute, 0);
   if (number < 0 || number > static_cast<std::int64_t>(DType::int2))
     ctx.fail("dtype number " + std::to_string(number) + " is not known");
   return number == 0 ? fallback : static_cast<DType>(number);
@@ -86,8 +87,10 @@ void check_zero_point(const InferContext& ctx, DType wanted) {
 void infer_quantize(InferContext& ctx) {
   ctx.expect_dtype(0, {DType::float32, DType::float16, DType::bfloat16, DType::float64, DType::int32});
   ctx.expect_dtype(kScale, {DType::float32, DType::float16, DType::bfloat16, DType::float64});
-  const DType to = target(ctx, ctx.has(kZeroPoint) ? ctx.dtype(kZeroPoint) : DType::uint8);
+  const DType to = named_dtype(ctx, "to", ctx.has(kZeroPoint) ? ctx.dtype(kZeroPoint) : DType::uint8);
   if (!is_narrow(to) || to == DType::int32) ctx.fail("cannot quantise to dtype " + std::string(to_string(to)));
+  const DType precision = named_dtype(ctx, "precision", ctx.dtype(kScale));
+  if (!is_real(precision)) ctx.fail("cannot divide in dtype " + std::string(to_string(precision)));
   check_scale(ctx);
   check_zero_point(ctx, to);
   ctx.set(0, to, ctx.shape(0));
@@ -97,11 +100,19 @@ void infer_dequantize(InferContext& ctx) {
   if (!is_narrow(ctx.dtype(0)))
     ctx.fail("x has dtype " + std::string(to_string(ctx.dtype(0))) + ", which holds no quantised numbers");
   ctx.expect_dtype(kScale, {DType::float32, DType::float16, DType::bfloat16, DType::float64});
-  const DType to = target(ctx, ctx.dtype(kScale));
+  const DType to = named_dtype(ctx, "to", ctx.dtype(kScale));
   if (!is_real(to)) ctx.fail("cannot dequantise to dtype " + std::string(to_string(to)));
   check_scale(ctx);
   check_zero_point(ctx, ctx.dtype(0));
   ctx.set(0, to, ctx.shape(0));
+}
+
+/// Rounds the numbers to a 16-bit dtype; others hold float32 already.
+void round_to(DType precision, std::vector<double>& values) {
+  if (size_of(precision) != 2) return;
+  std::vector<std::uint16_t> narrow(values.size());
+  store_run(precision, narrow.data(), 1, values.size(), values.data());
+  load_run(precision, narrow.data(), 1, values.size(), values.data());
 }
 
 /// Scale and zero point of each element.
@@ -122,6 +133,7 @@ class Parameters {
 
   double scale(std::size_t element) const { return scales_[index(element)]; }
   double zero(std::size_t element) const { return zeros_[index(element)]; }
+  void round_scales(DType precision) { round_to(precision, scales_); }
 
  private:
   std::size_t index(std::size_t element) const {
@@ -138,16 +150,25 @@ class Parameters {
 };
 
 void compute_quantize(const ComputeContext& ctx) {
-  const Parameters parameters(ctx);
+  Parameters parameters(ctx);
   const TensorView& y = ctx.output(0);
   const bool wide = ctx.input(0).dtype == DType::float64;
   const bool integers = !is_floating(y.dtype);
   std::vector<double> values = read_numbers(ctx.input(0));
+  const auto named = static_cast<DType>(ctx.node().integer("precision", 0));
+  const DType precision = named == DType::undefined ? ctx.input(kScale).dtype : named;
+  if (named != DType::undefined) {
+    round_to(named, values);
+    parameters.round_scales(named);
+  }
+  // ONNX divides in float32 or less; a quotient in double could fall on the other side of a tie.
   for (std::size_t i = 0; i < values.size(); ++i) {
-    // ONNX divides in float32; a quotient in double could fall on the other side of a tie.
     const double scale = parameters.scale(i);
-    const double quotient = wide ? values[i] / scale : static_cast<float>(values[i]) / static_cast<float>(scale);
-    values[i] = (integers ? std::nearbyint(quotient) : quotient) + parameters.zero(i);
+    values[i] = wide ? values[i] / scale : static_cast<float>(values[i]) / static_cast<float>(scale);
+  }
+  round_to(precision, values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = (integers ? std::nearbyint(values[i]) : values[i]) + parameters.zero(i);
   }
   const bool saturate = ctx.node().integer("saturate", 1) != 0;
   const Walk<1> walk(y.shape, {y.strides});

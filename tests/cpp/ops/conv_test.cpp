@@ -126,6 +126,20 @@ TEST_CASE("conv applies the epilogue") {
         std::vector<double>{-0.5, 1, 2, 2, 0.5, -0.5});
 }
 
+TEST_CASE("conv of integers sums exactly, and wraps") {
+  const Tensor x = tensor(DType::int32, {1, 2, 2}, {20000001, -3, 7, 1});
+  const Tensor w = tensor(DType::int32, {1, 2, 2}, {1, 5, -1, 2});
+  const Tensor bias = tensor(DType::int32, {1}, {100});
+  const Tensor y = run_one("conv", {}, {x, w, bias});
+  CHECK(y.dtype() == DType::int32);
+  CHECK(numbers(y) == std::vector<double>{20000001 - 15 - 7 + 2 + 100});
+  const Tensor big = tensor(DType::int32, {1, 1, 2}, {2147483647, 2});
+  CHECK(numbers(run_one("conv", {}, {big, tensor(DType::int32, {1, 1, 2}, {1, 1})})) == std::vector<double>{-2147483647});
+  CHECK(failure(make_node("conv", 2, 1, {text("activation", "relu")}),
+                {unknown(DType::int32, {1, 2, 2}), unknown(DType::int32, {1, 2, 2})})
+            .find("takes no activation") != std::string::npos);
+}
+
 TEST_CASE("conv of empty tensors") {
   const Tensor w = pattern(DType::float32, {2, 3, 3, 3});
   CHECK(run_one("conv", {}, {Tensor(DType::float32, {0, 3, 5, 5}), w}).shape() == Shape{0, 2, 3, 3});
@@ -192,7 +206,7 @@ TEST_CASE("conv refuses what contradicts itself, with the numbers") {
   CHECK(says(why({}, {unknown(DType::float32, {1, 3}), unknown(DType::float32, {4, 3})}), "at least 3"));
   CHECK(says(why({}, {x, unknown(DType::float32, {4, 3, 0, 3})}), "kernel has size 0"));
   CHECK(says(why({}, {x, unknown(DType::float64, {4, 3, 3, 3})}), "float64"));
-  CHECK(says(why({}, {unknown(DType::int32, {1, 3, 8, 8}), unknown(DType::int32, {4, 3, 3, 3})}), "int32"));
+  CHECK(says(why({}, {unknown(DType::int64, {1, 3, 8, 8}), unknown(DType::int64, {4, 3, 3, 3})}), "int64"));
   CHECK(says(why({}, {x, w, unknown(DType::float32, {3})}), "bias has shape [3]"));
   CHECK(says(why({}, {x, w, Facts{}, unknown(DType::float32, {1, 4, 6, 5})}), "residual has shape"));
   CHECK(says(why({text("activation", "prelu")}, {x, w}), "slope"));

@@ -36,6 +36,23 @@ TEST_CASE("quantize divides in float32") {
   CHECK(numbers(run_one("quantize", {}, {tensor(DType::int32, {2}, {5, 7}), floats({}, {2})})) == List{2, 4});
 }
 
+TEST_CASE("quantize divides in the scale's precision, or in the one that is named") {
+  // The quotient is 2.5009 in float32, a tie in float16 and bfloat16.
+  const List x = {1.2529296875};
+  const List scale = {0.5009765625};
+  const auto quantized = [&](DType dtype, Attributes attributes) {
+    attributes.push_back(to(DType::int8));
+    return numbers(run_one("quantize", std::move(attributes), {tensor(dtype, {1}, x), tensor(dtype, {}, scale)}));
+  };
+  CHECK(quantized(DType::float16, {}) == List{2});
+  CHECK(quantized(DType::float32, {}) == List{3});
+  CHECK(quantized(DType::float32, {integer("precision", static_cast<std::int64_t>(DType::bfloat16))}) == List{2});
+  CHECK(quantized(DType::float16, {integer("precision", static_cast<std::int64_t>(DType::float32))}) == List{3});
+  CHECK(failure(make_node("quantize", 2, 1, {integer("precision", static_cast<std::int64_t>(DType::int8))}),
+                {unknown(DType::float32, {1}), unknown(DType::float32, {})})
+            .find("cannot divide in dtype int8") != std::string::npos);
+}
+
 TEST_CASE("quantize along an axis and in blocks") {
   const Tensor x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(numbers(run_one("quantize", {to(DType::int8), integer("axis", 0)},
