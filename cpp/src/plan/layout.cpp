@@ -95,12 +95,28 @@ std::int32_t Layout::add_buffer(Buffer buffer) {
   buffer.first = groups_.size();
   buffer.last = groups_.size();
   plan_.buffers.push_back(buffer);
-  residents_.emplace_back();
+  first_resident_.push_back(-1);
   return static_cast<std::int32_t>(plan_.buffers.size() - 1);
 }
 
+void Layout::add_resident(std::int32_t buffer, FlatId id) {
+  std::int32_t& first = first_resident_[static_cast<std::size_t>(buffer)];
+  residents_.push_back({id, first});
+  first = static_cast<std::int32_t>(residents_.size() - 1);
+}
+
+/// Whether any value in the buffer has reads still to come.
+bool Layout::read_again(std::int32_t buffer) const {
+  for (std::int32_t i = first_resident_[static_cast<std::size_t>(buffer)]; i >= 0;) {
+    const Resident& resident = residents_[static_cast<std::size_t>(i)];
+    if (uses_[static_cast<std::size_t>(resident.id)] != 0) return true;
+    i = resident.next;
+  }
+  return false;
+}
+
 void Layout::set_slot(FlatId id, Slot slot) {
-  residents_[static_cast<std::size_t>(slot.place.buffer)].push_back(id);
+  add_resident(slot.place.buffer, id);
   slots_[static_cast<std::size_t>(id)] = slot;
 }
 
@@ -184,7 +200,7 @@ Slot Layout::materialise(FlatId id, const Order& order) {
   const std::pair key{id, std::vector<std::int64_t>(order.begin(), order.end())};
   if (const auto found = copies_.find(key); found != copies_.end()) return found->second;
   const Slot made = new_slot(v, order);
-  residents_[static_cast<std::size_t>(made.place.buffer)].push_back(id);
+  add_resident(made.place.buffer, id);
   copy(id, present, made);
   copies_.emplace(key, made);
   return made;
@@ -233,27 +249,27 @@ bool Layout::place_as_views(const FlatNode& node) {
   return true;
 }
 
-std::optional<Slot> Layout::reuse_operand(FlatId result, const Order& order, const std::vector<FlatId>& inputs,
-                                          const std::vector<Slot>& slots, std::uint32_t in_place) {
+/// The place of an input of the group being placed that its first result may overwrite.
+std::optional<Slot> Layout::reuse_operand(FlatId result, const Order& order, std::uint32_t in_place) const {
   const Shape& shape = value(result).shape;
   const Shape wanted = strides_for(shape, order);
-  for (std::size_t i = 0; i < inputs.size() && i < 32; ++i) {
-    if ((in_place >> i & 1) == 0 || inputs[i] < 0) continue;
-    const FlatValue& source = value(inputs[i]);
-    const auto buffer = static_cast<std::size_t>(slots[i].place.buffer);
-    if (plan_.buffers[buffer].home != Home::arena || source.dtype != value(result).dtype || !(source.shape == shape)) continue;
-    if (!same_strides(shape, slots[i].strides, wanted)) continue;
-    const bool read_again =
-        std::ranges::any_of(residents_[buffer], [&](FlatId id) { return uses_[static_cast<std::size_t>(id)] != 0; });
-    if (read_again) continue;
+  const std::size_t count = std::min<std::size_t>(outer_inputs_.size(), 32);
+  for (std::size_t i = 0; i < count; ++i) {
+    if ((in_place >> i & 1) == 0 || outer_inputs_[i].id < 0) continue;
+    const FlatValue& source = value(outer_inputs_[i].id);
+    const Slot& slot = input_slots_[i];
+    if (plan_.buffers[static_cast<std::size_t>(slot.place.buffer)].home != Home::arena) continue;
+    if (source.dtype != value(result).dtype || !(source.shape == shape)) continue;
+    if (!same_strides(shape, slot.strides, wanted) || read_again(slot.place.buffer)) continue;
     // Another operand in the same buffer is safe only if it is read at the very place that is written.
     bool safe = true;
-    for (std::size_t j = 0; j < inputs.size(); ++j) {
-      if (j == i || inputs[j] < 0 || slots[j].place.buffer != slots[i].place.buffer) continue;
-      safe = safe && (in_place >> j & 1) != 0 && slots[j].place.offset == slots[i].place.offset &&
-             value(inputs[j]).shape == shape && same_strides(shape, slots[j].strides, slots[i].strides);
+    for (std::size_t j = 0; j < outer_inputs_.size(); ++j) {
+      const Slot& other = input_slots_[j];
+      if (j == i || outer_inputs_[j].id < 0 || other.place.buffer != slot.place.buffer) continue;
+      safe = safe && j < 32 && (in_place >> j & 1) != 0 && other.place.offset == slot.place.offset &&
+             value(outer_inputs_[j].id).shape == shape && same_strides(shape, other.strides, slot.strides);
     }
-    if (safe) return Slot{slots[i].place, wanted};
+    if (safe) return Slot{slot.place, wanted};
   }
   return std::nullopt;
 }
@@ -263,11 +279,14 @@ std::vector<NodeRequest> Layout::request_group(std::size_t index) {
   const std::vector<FlatNode>& nodes = plan_.program.nodes;
   const std::size_t most = std::min(nodes.size() - index, options_.backend.widest_group());
   std::vector<NodeRequest> group;
+  group.reserve(most);
   std::map<FlatId, std::int32_t> producers;
   for (std::size_t k = 0; k < most; ++k) {
     const FlatNode& node = nodes[index + k];
     if (k != 0 && node.op->regions != nullptr) break;  // movement is the planner's business
     NodeRequest& request = group.emplace_back(NodeRequest{node.node, node.op, {}, {}});
+    request.inputs.reserve(node.inputs.size());
+    request.outputs.reserve(node.outputs.size());
     for (const FlatId id : node.inputs) {
       Operand& input = request.inputs.emplace_back();
       if (id < 0) continue;
@@ -282,7 +301,7 @@ std::vector<NodeRequest> Layout::request_group(std::size_t index) {
       if (id < 0) continue;
       output.dtype = value(id).dtype;
       output.shape = value(id).shape;
-      producers.emplace(id, static_cast<std::int32_t>(k));
+      if (most > 1) producers.emplace(id, static_cast<std::int32_t>(k));
     }
   }
   return group;
@@ -300,42 +319,43 @@ std::size_t Layout::place_by_backend(std::size_t index) {
   for (std::size_t k = 0; k < count; ++k)
     for (const FlatId id : nodes[index + k].inputs)
       if (id >= 0) --uses_[static_cast<std::size_t>(id)];
-  std::vector<std::pair<FlatId, Operand*>> inputs, outputs;
+  outer_inputs_.clear();
+  outer_outputs_.clear();
+  input_slots_.clear();
   for (std::size_t k = 0; k < count; ++k) {
     const FlatNode& node = nodes[index + k];
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      if (group[k].inputs[i].producer < 0) inputs.emplace_back(node.inputs[i], &group[k].inputs[i]);
+      if (group[k].inputs[i].producer < 0) outer_inputs_.push_back({node.inputs[i], &group[k].inputs[i]});
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       group[k].outputs[i].inner = count > 1 && (node.outputs[i] < 0 || uses_[static_cast<std::size_t>(node.outputs[i])] == 0);
-      if (!group[k].outputs[i].inner) outputs.emplace_back(node.outputs[i], &group[k].outputs[i]);
+      if (!group[k].outputs[i].inner) outer_outputs_.push_back({node.outputs[i], &group[k].outputs[i]});
     }
   }
 
   const NodeLayout layout = options_.backend.layout(group);
-  std::vector<Slot> slots;
-  std::vector<FlatId> ids;
   std::vector<Place> input_places, output_places;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const FlatId id = ids.emplace_back(inputs[i].first);
-    Slot& slot = slots.emplace_back();
+  input_places.reserve(outer_inputs_.size());
+  output_places.reserve(outer_outputs_.size());
+  for (std::size_t i = 0; i < outer_inputs_.size(); ++i) {
+    const auto [id, input] = outer_inputs_[i];
+    Slot& slot = input_slots_.emplace_back();
     if (id >= 0) {
       slot = layout.inputs[i] ? materialise(id, *layout.inputs[i]) : slot_of(id);
-      *inputs[i].second = operand(id, slot);
+      *input = operand(id, slot);
     }
     input_places.push_back(slot.place);
   }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const FlatId id = outputs[i].first;
+  for (std::size_t i = 0; i < outer_outputs_.size(); ++i) {
+    const auto [id, output] = outer_outputs_[i];
     if (id < 0) {
       output_places.push_back({});
       continue;
     }
     const Order& order = layout.outputs[i];
     std::optional<Slot> slot;
-    if (i == 0 && concat_uses_[static_cast<std::size_t>(id)].node == nullptr)
-      slot = reuse_operand(id, order, ids, slots, layout.in_place);
+    if (i == 0 && concat_uses_[static_cast<std::size_t>(id)].node == nullptr) slot = reuse_operand(id, order, layout.in_place);
     if (!slot) slot = place_result(id, order, i == 0 && layout.strided_output);
-    outputs[i].second->strides = slot->strides;
+    output->strides = slot->strides;
     output_places.push_back(slot->place);
     set_slot(id, *slot);
   }

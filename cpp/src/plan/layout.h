@@ -56,8 +56,8 @@ class Layout {
   /// A slot for a computed result: inside a concat's result where one reads it and the producer can leave gaps.
   Slot place_result(FlatId id, const Order& order, bool strided);
   Slot concat_part(const ConcatUse& use, const Slot& whole) const;
-  std::optional<Slot> reuse_operand(FlatId result, const Order& order, const std::vector<FlatId>& inputs,
-                                    const std::vector<Slot>& slots, std::uint32_t in_place);
+  std::optional<Slot> reuse_operand(FlatId result, const Order& order, std::uint32_t in_place) const;
+  bool read_again(std::int32_t buffer) const;
   void set_slot(FlatId id, Slot slot);
   std::int32_t add_buffer(Buffer buffer);
   Operand operand(FlatId id, const Slot& slot) const;
@@ -65,12 +65,28 @@ class Layout {
   void emit(std::vector<NodeRequest> group, std::vector<Place> inputs, std::vector<Place> outputs);
   PlacedValue placed(FlatId id);
 
+  void add_resident(std::int32_t buffer, FlatId id);
+
+  /// Values that lie in one buffer, as a list: planning allocates per value, not per list.
+  struct Resident {
+    FlatId id;
+    std::int32_t next;  // index into residents_, or -1
+  };
+  /// An outer operand of the group being placed; both vectors serve one group after another.
+  struct Outer {
+    FlatId id;
+    Operand* operand;
+  };
+
   Plan& plan_;
   const PlanOptions& options_;
   std::vector<PlacedGroup> groups_;
-  std::vector<std::optional<Slot>> slots_;                             // by FlatId
-  std::vector<std::size_t> uses_;                                      // reads still to come, by FlatId
-  std::vector<std::vector<FlatId>> residents_;                         // values that lie in a buffer
+  std::vector<std::optional<Slot>> slots_;  // by FlatId
+  std::vector<std::size_t> uses_;           // reads still to come, by FlatId
+  std::vector<Resident> residents_;
+  std::vector<std::int32_t> first_resident_;  // by buffer
+  std::vector<Outer> outer_inputs_, outer_outputs_;
+  std::vector<Slot> input_slots_;
   std::vector<ConcatUse> concat_uses_;                                 // by FlatId
   std::set<std::pair<const FlatNode*, std::size_t>> in_place_concat_;  // operands that are where they belong
   std::map<std::pair<FlatId, std::vector<std::int64_t>>, Slot> copies_;
