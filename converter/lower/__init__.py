@@ -27,6 +27,7 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     quantize,
     reduce,
     resize,
+    rnn,
     window,
 )
 from .graph import Context, GraphBuilder, Scope

@@ -101,6 +101,10 @@ class OnnxNode:
         """A list of floats, or None if it is absent."""
         return [float(item) for item in python_value(self.attributes[name])] if name in self.attributes else None
 
+    def texts(self, name: str) -> list[str] | None:
+        """A list of strings, or None if it is absent."""
+        return [str(item) for item in python_value(self.attributes[name])] if name in self.attributes else None
+
     def tensor(self, name: str) -> Array:
         """A tensor attribute."""
         return to_array(python_value(self._attribute(name)), self.folder)

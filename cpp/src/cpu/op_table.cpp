@@ -12,6 +12,7 @@
 #include "cpu/pool_step.h"
 #include "cpu/reduce_step.h"
 #include "cpu/resize_step.h"
+#include "cpu/rnn_step.h"
 #include "cpu/row_steps.h"
 #include "cpu/typed_step.h"
 
@@ -22,7 +23,7 @@ std::vector<FastOp> join_lists() {
   std::vector<FastOp> all;
   for (const std::span<const FastOp> list :
        {conv_steps(), conv_transpose_steps(), elementwise_steps(), matmul_steps(), pad_steps(), pool_steps(), reduce_steps(),
-        resize_steps(), row_steps(), typed_steps()}) {
+        resize_steps(), rnn_steps(), row_steps(), typed_steps()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   std::sort(all.begin(), all.end(), [](const FastOp& a, const FastOp& b) { return a.op < b.op; });

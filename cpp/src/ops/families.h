@@ -24,6 +24,7 @@ std::span<const OpDef> quantize_ops();
 std::span<const OpDef> reduce_ops();
 std::span<const OpDef> reshape_ops();
 std::span<const OpDef> resize_ops();
+std::span<const OpDef> rnn_ops();
 std::span<const OpDef> scatter_ops();
 std::span<const OpDef> shape_ops();
 std::span<const OpDef> slice_ops();

@@ -1,0 +1,96 @@
+"""Recurrent networks: RNN, GRU and LSTM."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..ir import Value
+from .node import OnnxNode
+from .registry import lowers
+
+_KINDS: Final = {"RNN": "simple", "GRU": "gru", "LSTM": "lstm"}
+_DEFAULTS: Final = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
+_ACTIVATIONS: Final[dict[str, tuple[str, float | None, float | None]]] = {
+    "affine": ("affine", 1.0, 0.0),
+    "elu": ("elu", 1.0, None),
+    "hardsigmoid": ("hard_sigmoid", 0.2, 0.5),
+    "leakyrelu": ("leaky_relu", 0.01, None),
+    "relu": ("relu", None, None),
+    "scaledtanh": ("scaled_tanh", 1.0, 1.0),
+    "sigmoid": ("sigmoid", None, None),
+    "softplus": ("softplus", None, None),
+    "softsign": ("softsign", None, None),
+    "tanh": ("tanh", None, None),
+    "thresholdedrelu": ("thresholded_relu", 1.0, None),
+}
+"""By ONNX's name in lower case: the name in the IR, and the defaults of alpha and beta where it has them."""
+
+
+@lowers("RNN", "GRU", "LSTM")
+def rnn(node: OnnxNode) -> list[Value | None]:
+    batch_first = node.has("layout") and node.integer("layout") == 1
+    operands = [node.input(index) for index in range(8)]
+    _check_hidden_size(node)
+    if batch_first:
+        for index in (0, 5, 6):
+            operands[index] = _swapped(node, operands[index], [1, 0, 2])
+    results = [*emit_rnn(node, operands)]
+    if batch_first:
+        for index, perm in enumerate(([2, 0, 1, 3], [1, 0, 2], [1, 0, 2])[: len(results)]):
+            results[index] = _swapped(node, results[index], perm)
+    return results
+
+
+def emit_rnn(node: OnnxNode, operands: list[Value | None]) -> list[Value | None]:
+    """The IR's op for a node with the attributes of RNN, GRU or LSTM; the operands have time as their outermost axis."""
+    kind = node.op.removeprefix("DynamicQuantize")
+    direction = node.text("direction")
+    names, alpha, beta = _activations(node, kind, 2 if direction == "bidirectional" else 1)
+    wanted = [index == 0 or node.wants(index) for index in range(node.output_count)]
+    return node.emit_results(
+        "rnn",
+        operands,
+        wanted,
+        kind=_KINDS[kind],
+        direction=direction,
+        activations=names,
+        alpha=alpha,
+        beta=beta,
+        clip=node.number("clip") if node.has("clip") else 0.0,
+        input_forget=node.integer("input_forget") if node.has("input_forget") else 0,
+        linear_before_reset=node.integer("linear_before_reset") if node.has("linear_before_reset") else 0,
+    )
+
+
+def _swapped(node: OnnxNode, value: Value | None, perm: list[int]) -> Value | None:
+    return None if value is None else node.emit("transpose", [value], perm=perm)
+
+
+def _check_hidden_size(node: OnnxNode) -> None:
+    if not node.has("hidden_size"):
+        return
+    size, shape = node.integer("hidden_size"), node.shape(node.operand(2))
+    if shape is not None and shape and isinstance(shape[-1], int) and shape[-1] != size:
+        raise node.invalid(f"hidden_size is {size}, but R has the shape {list(shape)}")
+
+
+def _activations(node: OnnxNode, kind: str, directions: int) -> tuple[list[str], list[float], list[float]]:
+    """Names, alphas and betas, one each per activation. The node lists numbers for those activations alone that take them."""
+    listed = [item.lower() for item in node.texts("activations") or _DEFAULTS[kind] * directions]
+    wanted = len(_DEFAULTS[kind]) * directions
+    if kind == "RNN" and len(listed) == 2:
+        listed = listed[:wanted]  # the schema's default serves both directions
+    if len(listed) != wanted:
+        raise node.invalid(f"{len(listed)} activations are named; {wanted} are wanted")
+    unknown = sorted(set(listed) - set(_ACTIVATIONS))
+    if unknown:
+        raise node.invalid(f"the activation '{unknown[0]}' is not among {sorted(_ACTIVATIONS)}")
+    found = [_ACTIVATIONS[item] for item in listed]
+    alpha = _numbers(node.numbers("activation_alpha") or [], [entry[1] for entry in found])
+    beta = _numbers(node.numbers("activation_beta") or [], [entry[2] for entry in found])
+    return [entry[0] for entry in found], alpha, beta
+
+
+def _numbers(given: list[float], defaults: list[float | None]) -> list[float]:
+    rest = iter(given)
+    return [0.0 if default is None else next(rest, default) for default in defaults]

@@ -1,0 +1,291 @@
+// rnn: simple recurrent networks, GRU and LSTM over a sequence, in one or both directions.
+#include "ops/rnn.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "ops/access.h"
+#include "ops/broadcast.h"
+#include "ops/families.h"
+#include "ops/operands.h"
+#include "ops/rules.h"
+
+namespace jitney {
+namespace {
+
+constexpr std::array<AttributeSpec, 8> kAttributes = {{
+    {"kind", AttributeType::text, true, "simple|gru|lstm"},
+    {"direction", AttributeType::text, true, "forward|reverse|bidirectional"},
+    {"activations", AttributeType::texts, true},
+    {"alpha", AttributeType::numbers, true},
+    {"beta", AttributeType::numbers, true},
+    {"clip", AttributeType::number},
+    {"input_forget", AttributeType::integer},
+    {"linear_before_reset", AttributeType::integer},
+}};
+
+constexpr std::array<std::string_view, 11> kActivations = {"affine",   "elu",         "hard_sigmoid",    "leaky_relu",
+                                                           "relu",     "scaled_tanh", "sigmoid",         "softplus",
+                                                           "softsign", "tanh",        "thresholded_relu"};
+
+[[noreturn]] void reject(const Node& node, const std::string& message) {
+  throw Error(ErrorCode::invalid_model, message).at(node.name, node.op);
+}
+
+double sigmoid(double x) {
+  const double e = std::exp(-std::abs(x));  // never overflows
+  return (x < 0 ? e : 1.0) / (1.0 + e);
+}
+
+double activate(const RnnActivation& function, double x) {
+  const auto& [name, alpha, beta] = function;
+  if (name == "sigmoid") return sigmoid(x);
+  if (name == "tanh") return std::tanh(x);
+  if (name == "relu") return x < 0 ? 0.0 : x;
+  if (name == "affine") return alpha * x + beta;
+  if (name == "leaky_relu") return x < 0 ? alpha * x : x;
+  if (name == "thresholded_relu") return x <= alpha ? 0.0 : x;
+  if (name == "scaled_tanh") return alpha * std::tanh(beta * x);
+  if (name == "elu") return x < 0 ? alpha * std::expm1(x) : x;
+  if (name == "softsign") return x / (1.0 + std::abs(x));
+  if (name == "softplus") return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+  const double y = alpha * x + beta;  // hard_sigmoid; NaN stays
+  return y < 0.0 ? 0.0 : (y > 1.0 ? 1.0 : y);
+}
+
+/// Checks that an operand has the shape [a, b, …]; the dims learn from each other.
+void expect_shape(const InferContext& ctx, std::size_t input, const std::string& what, const std::vector<Dim*>& dims,
+                  const std::vector<std::int64_t>& factors) {
+  if (!ctx.has(input) || !ctx.shape(input).ranked) return;
+  const SymShape& shape = ctx.shape(input);
+  bool fits = shape.rank() == dims.size();
+  for (std::size_t i = 0; fits && i < dims.size(); ++i) fits = may_equal(shape.dims[i], *dims[i] * Dim(factors[i]));
+  if (!fits) {
+    SymShape wanted = SymShape::of({});
+    for (std::size_t i = 0; i < dims.size(); ++i) wanted.dims.push_back(*dims[i] * Dim(factors[i]));
+    ctx.fail(what + " has shape " + describe(shape) + "; " + describe(wanted) + " is wanted");
+  }
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (factors[i] == 1 && dims[i]->is_unknown()) *dims[i] = shape.dims[i];
+  }
+}
+
+void infer_rnn(InferContext& ctx) {
+  ctx.expect_dtype(kRnnX, {DType::float32, DType::float16, DType::bfloat16, DType::float64});
+  for (const std::size_t operand : {kRnnW, kRnnR, kRnnBias, kRnnHidden, kRnnCell, kRnnPeephole}) {
+    expect_dtype_of_first(ctx, operand);
+  }
+  const RnnSpec spec = rnn_spec(ctx.node());
+  const bool lstm = spec.kind == RnnKind::lstm;
+  if (!lstm && (ctx.has(kRnnCell) || ctx.has(kRnnPeephole) || ctx.output_count() > 2)) {
+    ctx.fail("cell states and peepholes belong to the kind lstm alone");
+  }
+  if (ctx.has(kRnnLengths)) ctx.expect_dtype(kRnnLengths, {DType::int32, DType::int64});
+  const std::int64_t gates = spec.gates();
+  Dim directions = static_cast<std::int64_t>(spec.directions()), steps, batch, input, hidden;
+  // R first: it alone tells the size of the state.
+  expect_shape(ctx, kRnnHidden, "the initial state", {&directions, &batch, &hidden}, {1, 1, 1});
+  expect_shape(ctx, kRnnR, "R", {&directions, &hidden, &hidden}, {1, gates, 1});
+  expect_shape(ctx, kRnnR, "R", {&directions, &hidden, &hidden}, {1, gates, 1});
+  expect_shape(ctx, kRnnX, "x", {&steps, &batch, &input}, {1, 1, 1});
+  expect_shape(ctx, kRnnW, "W", {&directions, &hidden, &input}, {1, gates, 1});
+  expect_shape(ctx, kRnnBias, "the bias", {&directions, &hidden}, {1, 2 * gates});
+  expect_shape(ctx, kRnnLengths, "the list of lengths", {&batch}, {1});
+  expect_shape(ctx, kRnnHidden, "the initial state", {&directions, &batch, &hidden}, {1, 1, 1});
+  expect_shape(ctx, kRnnCell, "the initial cell state", {&directions, &batch, &hidden}, {1, 1, 1});
+  expect_shape(ctx, kRnnPeephole, "the peephole weights", {&directions, &hidden}, {1, 3});
+  ctx.set(0, ctx.dtype(0), SymShape::of({steps, directions, batch, hidden}));
+  for (std::size_t i = 1; i < ctx.output_count(); ++i) ctx.set(i, ctx.dtype(0), SymShape::of({directions, batch, hidden}));
+}
+
+/// One direction of the network on one sequence at a time: plain lists in double.
+class Cell {
+ public:
+  Cell(const ComputeContext& ctx, const RnnSpec& spec, std::size_t direction) : spec_(spec) {
+    const TensorView& x = ctx.input(kRnnX);
+    hidden_ = static_cast<std::size_t>(ctx.input(kRnnR).shape[2]);
+    inputs_ = static_cast<std::size_t>(x.shape[2]);
+    gates_ = static_cast<std::size_t>(spec.gates());
+    functions_ = spec.activations.data() + direction * spec.activations_each();
+    w_ = part(ctx, kRnnW, direction);
+    r_ = part(ctx, kRnnR, direction);
+    bias_ = ctx.has(kRnnBias) ? part(ctx, kRnnBias, direction) : std::vector<double>(2 * gates_ * hidden_, 0.0);
+    peephole_ = ctx.has(kRnnPeephole) ? part(ctx, kRnnPeephole, direction) : std::vector<double>(3 * hidden_, 0.0);
+  }
+
+  void step(const double* x, std::vector<double>& h, std::vector<double>& c) const {
+    if (spec_.kind == RnnKind::lstm) return lstm(x, h, c);
+    if (spec_.kind == RnnKind::gru) return gru(x, h);
+    std::vector<double> sums = projected(x, 0, 1);
+    add_recurrent(h, 0, 1, sums);
+    for (std::size_t j = 0; j < hidden_; ++j) h[j] = activated(0, sums[j]);
+  }
+
+ private:
+  /// The slice of an operand that belongs to one direction.
+  static std::vector<double> part(const ComputeContext& ctx, std::size_t operand, std::size_t direction) {
+    TensorView view = ctx.input(operand);
+    view.data = address(view, static_cast<std::int64_t>(direction) * view.strides[0]);
+    view.shape[0] = 1;
+    return read_numbers(view);
+  }
+
+  /// A function of a sum, which is clipped first.
+  double activated(std::size_t function, double x) const {
+    if (spec_.clip > 0) x = x < -spec_.clip ? -spec_.clip : (x > spec_.clip ? spec_.clip : x);
+    return activate(functions_[function], x);
+  }
+
+  /// W·x + bias of W for gates [first, last), one list of `hidden` after the other.
+  std::vector<double> projected(const double* x, std::size_t first, std::size_t last) const {
+    std::vector<double> sums(bias_.begin() + static_cast<std::ptrdiff_t>(first * hidden_),
+                             bias_.begin() + static_cast<std::ptrdiff_t>(last * hidden_));
+    for (std::size_t j = 0; j < sums.size(); ++j) {
+      const double* row = w_.data() + (first * hidden_ + j) * inputs_;
+      for (std::size_t i = 0; i < inputs_; ++i) sums[j] += row[i] * x[i];
+    }
+    return sums;
+  }
+
+  /// Adds R·h + bias of R for gates [first, last).
+  void add_recurrent(const std::vector<double>& h, std::size_t first, std::size_t last, std::vector<double>& sums) const {
+    const double* bias = bias_.data() + gates_ * hidden_;
+    for (std::size_t j = 0; j < (last - first) * hidden_; ++j) {
+      const double* row = r_.data() + (first * hidden_ + j) * hidden_;
+      double sum = bias[first * hidden_ + j];
+      for (std::size_t i = 0; i < hidden_; ++i) sum += row[i] * h[i];
+      sums[j] += sum;
+    }
+  }
+
+  void lstm(const double* x, std::vector<double>& h, std::vector<double>& c) const {
+    std::vector<double> sums = projected(x, 0, 4);
+    add_recurrent(h, 0, 4, sums);
+    for (std::size_t j = 0; j < hidden_; ++j) {
+      const double in = activated(0, sums[j] + peephole_[j] * c[j]);
+      const double forget = spec_.input_forget ? 1 - in : activated(0, sums[2 * hidden_ + j] + peephole_[2 * hidden_ + j] * c[j]);
+      c[j] = forget * c[j] + in * activated(1, sums[3 * hidden_ + j]);
+      const double out = activated(0, sums[hidden_ + j] + peephole_[hidden_ + j] * c[j]);
+      h[j] = out * activate(functions_[2], c[j]);
+    }
+  }
+
+  void gru(const double* x, std::vector<double>& h) const {
+    std::vector<double> sums = projected(x, 0, 2);
+    add_recurrent(h, 0, 2, sums);
+    for (double& sum : sums) sum = activated(0, sum);
+    const double* update = sums.data();
+    const double* reset = sums.data() + hidden_;
+    std::vector<double> candidate = projected(x, 2, 3);
+    if (spec_.linear_before_reset) {
+      std::vector<double> recurrent(hidden_, 0.0);
+      add_recurrent(h, 2, 3, recurrent);
+      for (std::size_t j = 0; j < hidden_; ++j) candidate[j] += reset[j] * recurrent[j];
+    } else {
+      std::vector<double> kept = h;
+      for (std::size_t j = 0; j < hidden_; ++j) kept[j] *= reset[j];
+      add_recurrent(kept, 2, 3, candidate);
+    }
+    for (std::size_t j = 0; j < hidden_; ++j) h[j] = (1 - update[j]) * activated(1, candidate[j]) + update[j] * h[j];
+  }
+
+  const RnnSpec& spec_;
+  const RnnActivation* functions_ = nullptr;
+  std::size_t hidden_ = 0, inputs_ = 0, gates_ = 0;
+  std::vector<double> w_, r_, bias_, peephole_;
+};
+
+/// Row [direction, sequence, :] of a state, or zeros if it was left out.
+std::vector<double> initial(const ComputeContext& ctx, std::size_t operand, std::size_t direction, std::int64_t sequence,
+                            std::int64_t hidden) {
+  std::vector<double> state(static_cast<std::size_t>(hidden), 0.0);
+  if (!ctx.has(operand)) return state;
+  const TensorView& view = ctx.input(operand);
+  const std::int64_t at = static_cast<std::int64_t>(direction) * view.strides[0] + sequence * view.strides[1];
+  load_run(view.dtype, address(view, at), view.strides[2], state.size(), state.data());
+  return state;
+}
+
+void store_row(const TensorView& view, std::int64_t at, const std::vector<double>& row) {
+  store_run(view.dtype, address(view, at), view.strides.back(), row.size(), row.data());
+}
+
+void compute_rnn(const ComputeContext& ctx) {
+  const RnnSpec spec = rnn_spec(ctx.node());
+  const TensorView& x = ctx.input(kRnnX);
+  const std::int64_t steps = x.shape[0], batch = x.shape[1], hidden = ctx.input(kRnnR).shape[2];
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(batch), steps);
+  if (ctx.has(kRnnLengths)) lengths = read_integers(ctx.input(kRnnLengths));
+  for (const std::int64_t length : lengths) check_rnn_length(ctx.node().name, length, steps);
+  std::vector<double> row(static_cast<std::size_t>(x.shape[2]));
+  const std::vector<double> zeros(static_cast<std::size_t>(hidden), 0.0);
+  for (std::size_t d = 0; d < spec.directions(); ++d) {
+    const Cell cell(ctx, spec, d);
+    const auto direction = static_cast<std::int64_t>(d);
+    for (std::int64_t b = 0; b < batch; ++b) {
+      std::vector<double> h = initial(ctx, kRnnHidden, d, b, hidden), c = initial(ctx, kRnnCell, d, b, hidden);
+      for (std::int64_t step = 0; step < steps; ++step) {
+        const std::int64_t t = spec.reversed[d] ? steps - 1 - step : step;
+        const bool inside = t < lengths[static_cast<std::size_t>(b)];
+        if (inside) {
+          load_run(x.dtype, address(x, t * x.strides[0] + b * x.strides[1]), x.strides[2], row.size(), row.data());
+          cell.step(row.data(), h, c);
+        }
+        if (!ctx.wants(0)) continue;
+        const Shape& to = ctx.output(0).strides;
+        store_row(ctx.output(0), t * to[0] + direction * to[1] + b * to[2], inside ? h : zeros);
+      }
+      for (const std::size_t output : {1, 2}) {
+        if (!ctx.wants(output)) continue;
+        const Shape& to = ctx.output(output).strides;
+        const std::vector<double>& state = output == 1 ? h : c;
+        store_row(ctx.output(output), direction * to[0] + b * to[1], lengths[static_cast<std::size_t>(b)] == 0 ? zeros : state);
+      }
+    }
+  }
+}
+
+constexpr std::array<OpDef, 1> kOps = {{{"rnn", {3, 8}, {1, 3}, kAttributes, infer_rnn, compute_rnn}}};
+
+}  // namespace
+
+RnnSpec rnn_spec(const Node& node) {
+  RnnSpec spec;
+  const std::string& kind = node.text("kind");
+  spec.kind = kind == "lstm" ? RnnKind::lstm : kind == "gru" ? RnnKind::gru : RnnKind::simple;
+  const std::string& direction = node.text("direction");
+  if (direction == "bidirectional") {
+    spec.reversed = {false, true};
+  } else {
+    spec.reversed = {direction == "reverse"};
+  }
+  spec.clip = node.number("clip", 0);
+  spec.input_forget = node.integer("input_forget", 0) != 0;
+  spec.linear_before_reset = node.integer("linear_before_reset", 0) != 0;
+  const auto& names = std::get<std::vector<std::string>>(*node.find("activations"));
+  const std::vector<double>&alpha = node.numbers("alpha"), &beta = node.numbers("beta");
+  const std::size_t wanted = spec.directions() * spec.activations_each();
+  if (names.size() != wanted || alpha.size() != wanted || beta.size() != wanted) {
+    reject(node, std::to_string(names.size()) + " activations are named, with " + std::to_string(alpha.size()) + " and " +
+                     std::to_string(beta.size()) + " numbers; " + std::to_string(wanted) + " are wanted");
+  }
+  for (std::size_t i = 0; i < wanted; ++i) {
+    const auto* found = std::find(kActivations.begin(), kActivations.end(), names[i]);
+    if (found == kActivations.end()) reject(node, "activation '" + names[i] + "' is not known");
+    spec.activations.push_back({*found, alpha[i], beta[i]});
+  }
+  return spec;
+}
+
+void check_rnn_length(const std::string& node, std::int64_t length, std::int64_t steps) {
+  if (length >= 0 && length <= steps) return;
+  throw Error(ErrorCode::invalid_input,
+              "a sequence has length " + std::to_string(length) + ", but the input has " + std::to_string(steps) + " steps")
+      .at(node, "rnn");
+}
+
+std::span<const OpDef> rnn_ops() { return kOps; }
+
+}  // namespace jitney

@@ -1,0 +1,48 @@
+// What a node of the op `rnn` says: its kind, its directions and their activations, for the reference kernel and the backends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace jitney {
+
+/// Operands of `rnn`, in this order; all from the bias on are optional.
+enum RnnOperand : std::size_t { kRnnX, kRnnW, kRnnR, kRnnBias, kRnnLengths, kRnnHidden, kRnnCell, kRnnPeephole };
+
+enum class RnnKind : std::uint8_t { simple, gru, lstm };
+
+/// A function by its name in the IR, with its two numbers.
+struct RnnActivation {
+  std::string_view name;
+  double alpha = 0;
+  double beta = 0;
+};
+
+struct RnnSpec {
+  RnnKind kind = RnnKind::simple;
+  std::vector<bool> reversed;              // per direction: time runs backwards
+  std::vector<RnnActivation> activations;  // per direction f; f, g; or f, g, h
+  double clip = 0;                         // pre-activations are clipped to ±clip; 0: they are not
+  bool input_forget = false;
+  bool linear_before_reset = false;
+
+  std::size_t directions() const noexcept { return reversed.size(); }
+  /// Blocks of W, R and each half of the bias: i o f c; z r h; or one.
+  std::int64_t gates() const noexcept { return kind == RnnKind::lstm ? 4 : kind == RnnKind::gru ? 3 : 1; }
+  std::size_t activations_each() const noexcept {
+    return kind == RnnKind::lstm ? std::size_t{3} : kind == RnnKind::gru ? std::size_t{2} : std::size_t{1};
+  }
+};
+
+/// Reads the attributes, which must outlive the result; throws Error(invalid_model) where they contradict each other.
+RnnSpec rnn_spec(const Node& node);
+
+/// Throws Error(invalid_input) unless a sequence may have this length in an input of so many steps.
+void check_rnn_length(const std::string& node, std::int64_t length, std::int64_t steps);
+
+}  // namespace jitney
