@@ -18,10 +18,20 @@ namespace {
 /// Filters wider than this are better applied axis by axis, which the reference kernel does.
 constexpr std::int64_t kMostTaps = 64;
 
-/// One output index along one axis: taps with weights other than 0.
+/// All output indices along one axis: taps with weights other than 0, one index after another.
 struct AxisTaps {
   std::vector<std::int64_t> offset;  // elements
   std::vector<float> weight;
+  std::vector<std::size_t> first{0};  // by output index: its first tap
+
+  void add(std::int64_t at, float by) {
+    offset.push_back(at);
+    weight.push_back(by);
+  }
+  void end_index() { first.push_back(offset.size()); }
+  std::size_t begin(std::int64_t index) const { return first[static_cast<std::size_t>(index)]; }
+  std::size_t end(std::int64_t index) const { return first[static_cast<std::size_t>(index) + 1]; }
+  std::int64_t first_offset(std::int64_t index) const { return offset[begin(index)]; }
 };
 
 /// All axes of the request; nullopt unless only spatial axes change, and in a way that this step can do.
@@ -62,15 +72,12 @@ class ResizeStep final : public Step {
       const std::size_t axis = 3 + i - axes.size();
       size_[axis] = y.shape[i];
       y_stride_[axis] = y.strides[i];
-      std::size_t widest = 1;
-      for (std::int64_t o = 0; o < y.shape[i]; ++o) {
-        taps_[axis].push_back(taps_of(axes[i], o, x.strides[i]));
-        widest = std::max(widest, taps_[axis].back().offset.size());
-      }
-      most *= widest;
+      most *= add_taps(taps_[axis], axes[i], y.shape[i], x.strides[i]);
     }
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      if (taps_[axis].empty() && size_[axis] == 1) taps_[axis].push_back({{0}, {1.0F}});
+    for (AxisTaps& taps : taps_) {
+      if (taps.first.size() > 1) continue;  // else the picture has no such axis
+      taps.add(0, 1.0F);
+      taps.end_index();
     }
     weights_at_ = align_up(most * sizeof(const float*));
     scratch_ = weights_at_ + align_up(most * sizeof(float));
@@ -98,26 +105,27 @@ class ResizeStep final : public Step {
   }
 
  private:
-  static AxisTaps taps_of(const ResizeAxis& axis, std::int64_t output, std::int64_t stride) {
-    AxisTaps taps;
-    if (axis.identity) return {{output * stride}, {1.0F}};
-    for (std::int64_t t = 0; t < axis.taps; ++t) {
-      const auto at = static_cast<std::size_t>(output * axis.taps + t);
-      const double weight = axis.weight.empty() ? 1.0 : axis.weight[at];
-      if (weight == 0) continue;
-      taps.offset.push_back(axis.index[at] * stride);
-      taps.weight.push_back(static_cast<float>(weight));
+  /// The most taps that an index has.
+  static std::size_t add_taps(AxisTaps& taps, const ResizeAxis& axis, std::int64_t size, std::int64_t stride) {
+    std::size_t widest = 1;
+    for (std::int64_t o = 0; o < size; ++o) {
+      for (std::int64_t t = 0; !axis.identity && t < axis.taps; ++t) {
+        const auto at = static_cast<std::size_t>(o * axis.taps + t);
+        const double weight = axis.weight.empty() ? 1.0 : axis.weight[at];
+        if (weight != 0) taps.add(axis.index[at] * stride, static_cast<float>(weight));
+      }
+      if (axis.identity) taps.add(o * stride, 1.0F);
+      taps.end_index();
+      widest = std::max(widest, taps.end(o) - taps.begin(o));
     }
-    return taps;
+    return widest;
   }
-
-  const AxisTaps& taps(std::size_t axis, std::int64_t index) const { return taps_[axis][static_cast<std::size_t>(index)]; }
 
   void copy_row(const std::byte* x, std::byte* y, std::int64_t from, std::int64_t to, std::int64_t d, std::int64_t h) const {
     const auto bytes = static_cast<std::int64_t>(bytes_);
-    const std::byte* row = x + (from + taps(0, d).offset[0] + taps(1, h).offset[0]) * bytes;
+    const std::byte* row = x + (from + taps_[0].first_offset(d) + taps_[1].first_offset(h)) * bytes;
     for (std::int64_t w = 0; w < size_[2]; ++w) {
-      std::memcpy(y + (to + w * y_stride_[2]) * bytes, row + taps(2, w).offset[0] * bytes,
+      std::memcpy(y + (to + w * y_stride_[2]) * bytes, row + taps_[2].first_offset(w) * bytes,
                   static_cast<std::size_t>(channels_ * bytes));
     }
   }
@@ -125,13 +133,12 @@ class ResizeStep final : public Step {
   void blend_row(const float* x, float* y, std::int64_t d, std::int64_t h, std::byte* scratch) const {
     auto** tap = reinterpret_cast<const float**>(scratch);
     auto* weight = reinterpret_cast<float*>(scratch + weights_at_);
-    const AxisTaps &depth = taps(0, d), &height = taps(1, h);
+    const auto& [depth, height, width] = taps_;
     for (std::int64_t w = 0; w < size_[2]; ++w) {
-      const AxisTaps& width = taps(2, w);
       std::size_t count = 0;
-      for (std::size_t i = 0; i < depth.offset.size(); ++i) {
-        for (std::size_t j = 0; j < height.offset.size(); ++j) {
-          for (std::size_t k = 0; k < width.offset.size(); ++k) {
+      for (std::size_t i = depth.begin(d); i < depth.end(d); ++i) {
+        for (std::size_t j = height.begin(h); j < height.end(h); ++j) {
+          for (std::size_t k = width.begin(w); k < width.end(w); ++k) {
             tap[count] = x + depth.offset[i] + height.offset[j] + width.offset[k];
             weight[count++] = depth.weight[i] * height.weight[j] * width.weight[k];
           }
@@ -146,7 +153,7 @@ class ResizeStep final : public Step {
   std::size_t bytes_ = 0;
   std::int64_t channels_ = 0, images_ = 0, x_batch_ = 0, y_batch_ = 0;
   std::array<std::int64_t, 3> size_{1, 1, 1}, y_stride_{};
-  std::array<std::vector<AxisTaps>, 3> taps_;
+  std::array<AxisTaps, 3> taps_;
   std::size_t weights_at_ = 0, scratch_ = 0;
 };
 

@@ -2,6 +2,8 @@
 #include "ops/window.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -21,16 +23,27 @@ enum class Padding { given, same_upper, same_lower, valid };
   throw Error(ErrorCode::invalid_model, message, hint);
 }
 
-/// A node's window attributes with defaults filled in; the transposed ones stay empty unless given.
+/// A node's window attributes with defaults filled in, lying in the node or in the constants below; the transposed ones stay
+/// empty unless given.
 struct Window {
-  std::vector<std::int64_t> strides, dilations, pads, output_padding, output_shape;
+  std::span<const std::int64_t> strides, dilations, pads, output_padding, output_shape;
   Padding padding = Padding::given;
   bool ceil = false;
 };
 
-std::vector<std::int64_t> list(const Node& node, const char* name, std::size_t count, std::int64_t fallback, std::int64_t least) {
-  std::vector<std::int64_t> values = node.integers(name);
-  if (values.empty()) values.assign(count, fallback);
+using Numbers = std::array<std::int64_t, 2 * kMaxRank>;
+constexpr Numbers kZeros{};
+constexpr Numbers kOnes = [] {
+  Numbers ones{};
+  ones.fill(1);
+  return ones;
+}();
+
+/// `fallback` holds what each of the numbers is if none are given.
+std::span<const std::int64_t> list(const Node& node, const char* name, std::size_t count, const Numbers& fallback,
+                                   std::int64_t least) {
+  std::span<const std::int64_t> values = node.integers(name);
+  if (values.empty()) values = std::span(fallback).first(std::min(count, fallback.size()));
   if (values.size() != count) {
     refuse(std::string(name) + " has " + std::to_string(values.size()) + " numbers, but the kernel's rank wants " +
                std::to_string(count),
@@ -47,19 +60,22 @@ std::vector<std::int64_t> list(const Node& node, const char* name, std::size_t c
 }
 
 Window parse(const Node& node, std::size_t rank, bool transposed) {
+  if (rank > kMaxRank) {
+    refuse("windows over " + std::to_string(rank) + " axes; tensors have at most " + std::to_string(kMaxRank), {});
+  }
   Window window;
-  window.strides = list(node, "strides", rank, 1, 1);
-  window.dilations = list(node, "dilations", rank, 1, 1);
-  window.pads = list(node, "pads", 2 * rank, 0, 0);
+  window.strides = list(node, "strides", rank, kOnes, 1);
+  window.dilations = list(node, "dilations", rank, kOnes, 1);
+  window.pads = list(node, "pads", 2 * rank, kZeros, 0);
   const std::string_view word = node.text("auto_pad", "explicit");
   if (word == "same_upper") window.padding = Padding::same_upper;
   if (word == "same_lower") window.padding = Padding::same_lower;
   if (word == "valid") window.padding = Padding::valid;
-  if (window.padding != Padding::given) window.pads.assign(2 * rank, 0);
+  if (window.padding != Padding::given) window.pads = std::span(kZeros).first(2 * rank);
   window.ceil = node.integer("ceil_mode", 0) != 0;
   if (transposed) {
-    window.output_padding = list(node, "output_padding", rank, 0, 0);
-    if (!node.integers("output_shape").empty()) window.output_shape = list(node, "output_shape", rank, 0, 0);
+    window.output_padding = list(node, "output_padding", rank, kZeros, 0);
+    if (!node.integers("output_shape").empty()) window.output_shape = list(node, "output_shape", rank, kZeros, 0);
   }
   return window;
 }
