@@ -33,7 +33,7 @@ def _declare_captured(graph: Graph) -> bool:
     changed = False
     for node in graph.nodes:
         for _, subgraph in node.subgraphs():
-            for outer, inner in zip(node.inputs[1:], subgraph.inputs, strict=True):
+            for outer, inner in node.captured(subgraph):
                 if outer is not None and (inner.dtype, inner.shape) != (outer.dtype, outer.shape):
                     inner.dtype, inner.shape = outer.dtype, None if outer.shape is None else [*outer.shape]
                     changed = True

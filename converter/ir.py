@@ -96,6 +96,13 @@ class Node:
         assert value is not None, f"{self.op} {self.name} has no first result"
         return value
 
+    def captured(self, subgraph: Graph) -> Iterator[tuple[Value | None, Value]]:
+        """Operands that a subgraph of this node gets as they are, with its inputs that stand for them."""
+        carried = self.attributes.get("carried", 0)
+        assert isinstance(carried, int)
+        operand, stand_in = (2 + carried, 2 + carried) if self.op == "loop" else (1, 0)
+        return zip(self.inputs[operand:], subgraph.inputs[stand_in:], strict=True)
+
     def subgraphs(self) -> Iterator[tuple[str, Graph]]:
         """Attributes that are graphs."""
         for key, attribute in self.attributes.items():

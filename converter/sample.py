@@ -194,11 +194,11 @@ def _limit(value: Value, graph: Graph, seen: set[int]) -> int | None:
             limits += [size] if isinstance(size, int) else []
         elif node.op in ("gather_nd", "scatter_nd") and index == 1 and table is not None and table.shape:
             limits += [size for size in table.shape if isinstance(size, int)]
-        elif node.op == "if" and index > 0:
-            for _, subgraph in node.subgraphs():
-                inner = _limit(subgraph.inputs[index - 1], subgraph, seen)
+        for _, subgraph in node.subgraphs():
+            for outer, stand_in in node.captured(subgraph):
+                inner = _limit(stand_in, subgraph, seen) if outer is value else None
                 limits += [inner] if inner is not None else []
-        elif node.op in _CARRIERS and (index == 0 or node.op == "concat"):
+        if node.op in _CARRIERS and (index == 0 or node.op == "concat"):
             for result in node.outputs:
                 inner = _limit(result, graph, seen) if result is not None else None
                 limits += [inner] if inner is not None else []

@@ -18,6 +18,7 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     generators,
     indexing,
     integers,
+    loop,
     masks,
     matmul,
     microsoft_schemas,
@@ -28,6 +29,7 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     reduce,
     resize,
     rnn,
+    scan,
     window,
 )
 from .graph import Context, GraphBuilder, Scope

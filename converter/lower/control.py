@@ -1,4 +1,4 @@
-"""Control flow: subgraphs become closed graphs, which get what they capture as explicit operands."""
+"""If: branches become closed graphs, which get what they capture as explicit operands; decided ones vanish."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def if_(node: OnnxNode) -> Result:
             )
     if any(isinstance(output, Poison) for branch in branches for output in branch.graph.outputs):
         return [Poison(name) for name in node.proto.output]
-    captured = {name: outer for branch in branches for name, (outer, _) in branch.captured.items()}
+    captured = list(dict.fromkeys(outer for branch in branches for outer in branch.captured))
     graphs = [_close(branch, captured) for branch in branches]
     wanted = [index == 0 or node.wants(index) for index in range(node.output_count)]
-    return node.emit_results("if", [node.operand(0), *captured.values()], wanted, **{"then": graphs[0], "else": graphs[1]})
+    return node.emit_results("if", [node.operand(0), *captured], wanted, **{"then": graphs[0], "else": graphs[1]})
 
 
 def _decided(node: OnnxNode) -> bool | None:
@@ -40,10 +40,7 @@ def _decided(node: OnnxNode) -> bool | None:
     return bool(condition.elements[0])
 
 
-def _close(branch: GraphBuilder, captured: dict[str, Value]) -> Graph:
+def _close(branch: GraphBuilder, captured: list[Value]) -> Graph:
     """Gives the branch all values that either branch captures as inputs, in the same order."""
-    for name, outer in captured.items():
-        inner = branch.captured.get(name)
-        stand_in = Value(name, outer.dtype, None if outer.shape is None else [*outer.shape]) if inner is None else inner[1]
-        branch.graph.inputs.append(stand_in)
+    branch.graph.inputs = [branch.capture(outer) for outer in captured]
     return branch.graph

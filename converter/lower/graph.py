@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from onnx import defs
 
 from jitney.errors import InvalidModel, Unsupported
 
-from ..ir import Graph, Node, Value, constant
+from ..ir import Attribute, Graph, Node, Value, constant
 from ..load import canonical_domain
 from ..tensors import Array, sparse_to_array, to_array
 from .attributes import Schema, read_attributes
@@ -44,6 +44,16 @@ class Context:
         """A unique name for the node, from its own, or from its first result's if it has none."""
         results = [name for name in node.output if name]
         return self._unique(node.name or (results[0] if results else node.op_type), self.labels)
+
+    def state(self) -> tuple[set[str], set[str], int, int, dict[str, int]]:
+        """What reset() needs to forget what is lowered from now on."""
+        return {*self.names}, {*self.labels}, len(self.unsupported), len(self.warnings), {**self._counters}
+
+    def reset(self, state: tuple[set[str], set[str], int, int, dict[str, int]]) -> None:
+        """Forgets what was lowered since, so that it can be lowered again under the same names."""
+        names, labels, unsupported, warnings, counters = state
+        self.names, self.labels, self._counters = {*names}, {*labels}, {**counters}
+        del self.unsupported[unsupported:], self.warnings[warnings:]
 
     def _unique(self, stem: str, taken: set[str]) -> str:
         name = stem
@@ -80,8 +90,9 @@ class GraphBuilder:
         self.context = context
         self.types = Types()
         self.graph = Graph(name)
-        self.captured: dict[str, tuple[Value, Value]] = {}
-        """Outer value and its stand-in among this graph's inputs, by ONNX name."""
+        self.captured: dict[Value, Value] = {}
+        """Stand-ins among this graph's inputs, by outer value."""
+        self._own_constants: dict[Value, Value] = {}
         self._parent = parent
         self._parent_scope = parent_scope
         self._provisional: set[Value] = set()
@@ -96,6 +107,21 @@ class GraphBuilder:
         """Appends an IR node."""
         self.graph.nodes.append(node)
         self.types.add(node)
+
+    def emit(self, label: str, op: str, inputs: Sequence[Value | None], **attributes: Attribute) -> Value:
+        """Adds an IR node of that name with one result."""
+        return self.emit_results(label, op, inputs, [True], attributes)[0]  # type: ignore[return-value]
+
+    def emit_results(
+        self, label: str, op: str, inputs: Sequence[Value | None], wanted: Iterable[bool], attributes: Mapping[str, Attribute]
+    ) -> list[Value | None]:
+        """Adds an IR node with several results, None for those that nobody wants."""
+        operands = list(inputs)
+        while operands and operands[-1] is None:
+            operands.pop()
+        results: list[Value | None] = [self.result(label) if want else None for want in wanted]
+        self.add(Node(op, operands, results, dict(attributes), label))
+        return results
 
     def lower_body(self, proto: onnx.GraphProto, scope: Scope) -> list[Value]:
         """Lowers initializers and nodes; returns the graph's results. Inputs are in the scope already."""
@@ -127,17 +153,22 @@ class GraphBuilder:
             inner = inner.outer
         if self._parent is None or self._parent_scope is None:
             return None
-        if name not in self.captured:
-            outer = self._parent.find(name, self._parent_scope)
-            if outer is None:
-                return None
-            if outer.is_constant or isinstance(outer, Poison):
-                # Constants need no capture: each graph may hold them, the file stores them once.
-                scope.values[name] = outer if isinstance(outer, Poison) else Value(name, outer.dtype, outer.shape, outer.constant)
-                return scope.values[name]
-            self._parent.types.settle(outer)
-            self.captured[name] = (outer, Value(name, outer.dtype, None if outer.shape is None else [*outer.shape]))
-        return self.captured[name][1]
+        found = self._parent.find(name, self._parent_scope)
+        return None if found is None else self.capture(found)
+
+    def capture(self, outer: Value) -> Value:
+        """The stand-in for a value of the graph around this one."""
+        if isinstance(outer, Poison):
+            return outer
+        if outer.is_constant:
+            # Constants need no capture: each graph may hold them, the file stores them once.
+            copy = Value(outer.name, outer.dtype, outer.shape, outer.constant)
+            return self._own_constants.setdefault(outer, copy)
+        if outer not in self.captured:
+            if self._parent is not None:
+                self._parent.types.settle(outer)
+            self.captured[outer] = Value(outer.name, outer.dtype, None if outer.shape is None else [*outer.shape])
+        return self.captured[outer]
 
     def lower_node(self, proto: onnx.NodeProto, scope: Scope) -> None:
         """Lowers one node and binds its results. What cannot be lowered is noted and its results are poisoned."""
@@ -223,19 +254,24 @@ class GraphBuilder:
 
     def _look_through(self, node: OnnxNode, scope: Scope) -> None:
         """Notes what is unsupported inside the subgraphs of a node that itself cannot be lowered."""
-        if node.op == "If":
-            for branch in ("then_branch", "else_branch"):
-                self.subgraph(node.graph(branch), scope)
+        for attribute in node.proto.attribute:
+            if attribute.HasField("g"):
+                builder = self.nested(attribute.g.name, scope)
+                inputs: dict[str, Value] = {info.name: Poison(info.name) for info in attribute.g.input}
+                builder.lower_body(attribute.g, Scope(scope.opsets, inputs, scope.attributes))
 
     def inline(self, proto: onnx.GraphProto, scope: Scope) -> list[Value]:
         """Lowers a subgraph that surely runs into this graph."""
         return self.lower_body(proto, Scope(scope.opsets, {}, scope.attributes, scope.function, scope))
 
+    def nested(self, name: str, scope: Scope) -> GraphBuilder:
+        """A builder for a subgraph of this graph; the caller completes its inputs from `captured`."""
+        return GraphBuilder(self.context, name, self, scope)
+
     def subgraph(self, proto: onnx.GraphProto, scope: Scope) -> GraphBuilder:
-        """Lowers a subgraph without inputs of its own; the caller completes its inputs from `captured`."""
-        builder = GraphBuilder(self.context, proto.name, self, scope)
-        inner = Scope(scope.opsets, {}, scope.attributes)
-        builder.graph.outputs = builder.lower_body(proto, inner)
+        """Lowers a subgraph without inputs of its own."""
+        builder = self.nested(proto.name, scope)
+        builder.graph.outputs = builder.lower_body(proto, Scope(scope.opsets, {}, scope.attributes))
         return builder
 
     def _expand_schema(self, node: OnnxNode, schema: Schema, version: int) -> Result:

@@ -13,7 +13,7 @@ from onnx import helper
 
 from jitney.errors import InvalidModel, Unsupported
 
-from ..ir import Attribute, Node, Value, constant
+from ..ir import Attribute, Value, constant
 from ..tensors import sparse_to_array, to_array
 from .attributes import python_value
 from .registry import Result
@@ -167,13 +167,7 @@ class OnnxNode:
         self, op: str, inputs: Sequence[Value | None], wanted: Iterable[bool], **attributes: Attribute
     ) -> list[Value | None]:
         """Adds an IR node with several results, None for those that nobody wants."""
-        operands = list(inputs)
-        while operands and operands[-1] is None:
-            operands.pop()
-        results: list[Value | None] = [self.builder.result(f"{self.label}/{op}") if want else None for want in wanted]
-        node = Node(op, operands, results, attributes, f"{self.label}/{op}")
-        self.builder.add(node)
-        return results
+        return self.builder.emit_results(f"{self.label}/{op}", op, inputs, wanted, attributes)
 
     def constant(self, data: npt.ArrayLike | Array, dtype: int) -> Value:
         """A constant of the given type."""

@@ -25,4 +25,7 @@ class Types:
         operands = {id(operand): operand for node in nodes for operand in node.inputs if operand is not None}
         boundary = [operand for operand in operands.values() if not operand.is_constant and id(operand) not in made]
         results = [result for node in nodes for result in node.outputs if result is not None]
+        known = [operand.elements for operand in boundary]
         infer_shapes(Model(Graph("part", boundary, results, nodes), {}, []))
+        for operand, elements in zip(boundary, known, strict=True):
+            operand.elements = elements

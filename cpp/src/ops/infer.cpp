@@ -22,13 +22,22 @@ std::vector<Facts> outputs_of(const Graph& graph, const std::vector<Facts>& fact
   return outputs;
 }
 
-void infer_node(const ModelGraph& model, const Node& node, std::vector<Facts>& facts) {
+/// Visits to nodes of subgraphs that one inference may take: bodies of loops are visited until their shapes settle, and what is
+/// nested in them again each time.
+constexpr std::size_t kMostVisits = std::size_t{1} << 20;
+
+std::vector<Facts> infer_nested(const ModelGraph& model, std::uint32_t index, std::span<const Facts> inputs, std::size_t& visits);
+
+void infer_node(const ModelGraph& model, const Node& node, std::vector<Facts>& facts, std::size_t& visits) {
   const OpDef& op = check_node(node);
   std::vector<const Facts*> inputs;
   for (const ValueId value : node.inputs) inputs.push_back(value == kNoValue ? nullptr : &facts[static_cast<std::size_t>(value)]);
   std::vector<Facts> outputs(node.outputs.size());
-  const InferContext::SubgraphInference subgraphs = [&model](std::uint32_t index, std::span<const Facts> given) {
-    return outputs_of(model.graphs.at(index), infer_graph(model, index, given));
+  const InferContext::SubgraphInference subgraphs = [&](std::uint32_t index, std::span<const Facts> given) {
+    visits += model.graphs.at(index).nodes.size() + 1;
+    if (visits > kMostVisits)
+      throw Error(ErrorCode::unsupported, "the shapes in its nested loops take too long to find out", "nest loops less deeply");
+    return outputs_of(model.graphs.at(index), infer_nested(model, index, given, visits));
   };
   InferContext ctx(node, inputs, outputs, ErrorCode::invalid_model, subgraphs);
   try {
@@ -43,9 +52,8 @@ void infer_node(const ModelGraph& model, const Node& node, std::vector<Facts>& f
   }
 }
 
-}  // namespace
-
-std::vector<Facts> infer_graph(const ModelGraph& model, std::uint32_t index, std::span<const Facts> inputs) {
+std::vector<Facts> infer_nested(const ModelGraph& model, std::uint32_t index, std::span<const Facts> inputs,
+                                std::size_t& visits) {
   const Graph& graph = model.graphs.at(index);
   if (inputs.size() != graph.inputs.size()) {
     throw Error(ErrorCode::invalid_model, "graph '" + graph.name + "' has " + std::to_string(graph.inputs.size()) +
@@ -57,8 +65,15 @@ std::vector<Facts> infer_graph(const ModelGraph& model, std::uint32_t index, std
     if (constant >= 0) facts[i] = facts_of(model.constants.at(static_cast<std::size_t>(constant)));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) facts[static_cast<std::size_t>(graph.inputs[i])] = inputs[i];
-  for (const Node& node : graph.nodes) infer_node(model, node, facts);
+  for (const Node& node : graph.nodes) infer_node(model, node, facts, visits);
   return facts;
+}
+
+}  // namespace
+
+std::vector<Facts> infer_graph(const ModelGraph& model, std::uint32_t index, std::span<const Facts> inputs) {
+  std::size_t visits = 0;
+  return infer_nested(model, index, inputs, visits);
 }
 
 std::vector<Facts> infer_model(const ModelGraph& model) {

@@ -12,7 +12,9 @@ using InputSet = std::set<std::size_t>;
 /// The inputs that determine a value; nullopt if it cannot be known at plan time.
 using Knowable = std::optional<InputSet>;
 
-bool is_integral(DType dtype) {
+}  // namespace
+
+bool may_decide(DType dtype) noexcept {
   switch (dtype) {
     case DType::boolean:
     case DType::int8:
@@ -28,6 +30,8 @@ bool is_integral(DType dtype) {
       return false;
   }
 }
+
+namespace {
 
 class Slicer {
  public:
@@ -91,15 +95,17 @@ class Slicer {
 
 }  // namespace
 
-std::vector<std::size_t> find_key_inputs(const ModelGraph& graph, const std::vector<std::vector<const OpDef*>>& ops) {
-  const Graph& main = graph.main();
+std::vector<std::size_t> find_key_inputs(const ModelGraph& model, const std::vector<std::vector<const OpDef*>>& ops,
+                                         std::uint32_t index) {
+  const Graph& graph = model.graphs[index];
   std::vector<Knowable> inputs;
-  for (std::size_t i = 0; i < main.inputs.size(); ++i) {
-    const DType dtype = main.values[static_cast<std::size_t>(main.inputs[i])].dtype;
-    inputs.push_back(is_integral(dtype) ? Knowable(InputSet{i}) : std::nullopt);
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const DType dtype = graph.values[static_cast<std::size_t>(graph.inputs[i])].dtype;
+    // Inputs of bodies need not declare what they are.
+    inputs.push_back(dtype == DType::undefined || may_decide(dtype) ? Knowable(InputSet{i}) : std::nullopt);
   }
-  Slicer slicer(graph, ops);
-  slicer.walk(0, inputs);
+  Slicer slicer(model, ops);
+  slicer.walk(index, inputs);
   return {slicer.result.begin(), slicer.result.end()};
 }
 

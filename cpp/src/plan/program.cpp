@@ -247,7 +247,9 @@ class Walker {
   }
 
   bool visit_dynamic(const Node& node, FlatNode& flat, const std::vector<const Facts*>& operands) {
-    const std::vector<Facts> results = infer(node, flat, operands);
+    // What a loop returns is learned by running it.
+    const std::vector<Facts> results =
+        flat.op->compute == nullptr ? std::vector<Facts>(node.outputs.size()) : infer(node, flat, operands);
     Frame& frame = cursor_.back();
     for (std::size_t i = 0; i < results.size(); ++i) {
       flat.outputs.push_back(-1);
@@ -317,19 +319,20 @@ class Walker {
 
 }  // namespace
 
-Program begin_program(const ModelView& model, std::span<const Shape> inputs,
-                      std::span<const std::shared_ptr<const Tensor>> known) {
+Program begin_program(const ModelView& model, std::uint32_t index, std::span<const ProgramInput> inputs) {
   Program program;
   Frame frame;
-  const Graph& graph = model.graph.main();
+  frame.graph = index;
+  const Graph& graph = model.graph.graphs[index];
   frame.map.assign(graph.values.size(), kUndefined);
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const auto id = static_cast<std::size_t>(graph.inputs[i]);
     FlatValue value;
     value.name = graph.values[id].name;
-    value.dtype = graph.values[id].dtype;
-    value.shape = inputs[i];
-    value.known = known[i];
+    value.dtype = inputs[i].dtype;
+    value.shape = inputs[i].shape;
+    value.known = inputs[i].known;
+    value.weight = inputs[i].weight;
     value.input = static_cast<std::int32_t>(i);
     frame.map[id] = static_cast<FlatId>(i);
     program.values.push_back(std::move(value));
@@ -338,20 +341,16 @@ Program begin_program(const ModelView& model, std::span<const Shape> inputs,
   return program;
 }
 
-Program continue_program(const ModelView& model, const Program& before, const std::vector<std::pair<FlatId, Tensor>>& learned) {
+Program continue_program(const ModelView& model, const Program& before, std::span<const Learned> learned) {
   Program program;
   program.values = before.values;
   for (const FlatId id : before.cut->live) program.values[static_cast<std::size_t>(id)].external = true;
-  const bool dynamic = before.cut->dynamic.has_value();
-  for (const auto& [id, tensor] : learned) {
-    FlatValue& value = program.values[static_cast<std::size_t>(id)];
-    value.dtype = tensor.dtype();
-    value.shape = tensor.shape();
-    if (dynamic) {
-      value.external = true;
-    } else {
-      value.known = std::make_shared<const Tensor>(tensor);
-    }
+  for (const Learned& fact : learned) {
+    FlatValue& value = program.values[static_cast<std::size_t>(fact.id)];
+    value.dtype = fact.dtype;
+    value.shape = fact.shape;
+    value.known = fact.known;
+    value.external = value.external || !fact.known;
   }
   Walker(model, program, before.cut->cursor).walk();
   return program;

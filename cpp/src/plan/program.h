@@ -4,7 +4,8 @@
 
 #include <memory>
 #include <optional>
-#include <utility>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "graph/graph.h"
@@ -75,12 +76,26 @@ struct ModelView {
   WeightSource& weights;
 };
 
-/// The start of a model: inputs with these shapes; `known[i]` holds input i's value where it is part of the plan key.
-Program begin_program(const ModelView& model, std::span<const Shape> inputs,
-                      std::span<const std::shared_ptr<const Tensor>> known);
+/// An input of a graph as far as it is known before the graph runs.
+struct ProgramInput {
+  DType dtype = DType::undefined;
+  Shape shape;
+  std::shared_ptr<const Tensor> known;  // its value, where that is part of the plan key
+  std::shared_ptr<Weight> weight;       // captured by a loop's body: a constant of the model
+};
 
-/// Goes on after a cut of `before`. `learned` pairs values with what is now known of them: for observed values their bytes, for
-/// the results of a dynamic node a tensor too (only its dtype and shape are used).
-Program continue_program(const ModelView& model, const Program& before, const std::vector<std::pair<FlatId, Tensor>>& learned);
+/// What running a program up to its cut has taught of a value. `known` is null for the results of a dynamic node.
+struct Learned {
+  FlatId id = -1;
+  DType dtype = DType::undefined;
+  Shape shape;
+  std::shared_ptr<const Tensor> known;
+};
+
+/// The start of a graph: the model (graph 0), or the body of a loop.
+Program begin_program(const ModelView& model, std::uint32_t graph, std::span<const ProgramInput> inputs);
+
+/// Goes on after a cut of `before` with what is learned of its observed values, or of the results of its dynamic node.
+Program continue_program(const ModelView& model, const Program& before, std::span<const Learned> learned);
 
 }  // namespace jitney

@@ -14,6 +14,8 @@
 
 namespace jitney {
 
+struct LoopState;
+
 struct ExecutionContext {
   /// One for each plan in the chain that cuts make of a run.
   struct Level {
@@ -21,8 +23,10 @@ struct ExecutionContext {
     AlignedBuffer arena;
     std::size_t arena_bytes = 0;
     std::vector<void*> bases;         // by buffer of the plan
-    std::vector<Tensor> results;      // of a data-dependent node at this level's cut
-    std::vector<TensorView> dynamic;  // its operands
+    std::vector<TensorView> dynamic;  // operands of the data-dependent node at this level's cut
+    std::vector<TensorView> results;  // its results, dense
+    std::vector<Tensor> owned;        // their memory, unless the node is a loop
+    std::shared_ptr<LoopState> loop;  // what a loop keeps between its iterations, and for the next run
     PlanKey key;
   };
 

@@ -8,11 +8,10 @@
 #include "ops/region_copy.h"
 #include "plan/key_inputs.h"
 #include "runtime/arena_guard.h"
+#include "runtime/loop.h"
 
 namespace jitney {
-namespace {
 
-/// Elements of a dense tensor as int64 key items (bit patterns for floats).
 void append_values(PlanKey& key, const TensorView& view) {
   const auto count = static_cast<std::size_t>(view.shape.elements());
   const std::size_t size = size_of(view.dtype);
@@ -28,6 +27,8 @@ void append_shape(PlanKey& key, const Shape& shape) {
   key.push_back(static_cast<std::int64_t>(shape.size()));
   key.insert(key.end(), shape.begin(), shape.end());
 }
+
+namespace {
 
 class Run {
  public:
@@ -129,47 +130,52 @@ class Run {
 
     PlanKey& key = context_.level(depth + 1).key;
     key.assign({static_cast<std::int64_t>(cached.id)});
-    std::vector<std::pair<FlatId, Tensor>> learned;
+    std::vector<Learned> learned;
     if (cut.dynamic) {
       run_dynamic(plan, level);
       for (std::size_t i = 0; i < cut.dynamic->outputs.size(); ++i) {
         const FlatId id = cut.dynamic->outputs[i];
         if (id < 0) continue;
-        append_shape(key, level.results[i].shape());
-        context_.outer[static_cast<std::size_t>(id)] = level.results[i].data();
+        const TensorView& result = level.results[i];
+        append_shape(key, result.shape);
+        context_.outer[static_cast<std::size_t>(id)] = result.data;
+        learned.push_back({id, result.dtype, result.shape, nullptr});
       }
     } else {
       for (const PlacedValue& value : plan.observed) {
-        Tensor tensor(value.view.dtype, value.view.shape);
-        copy_tensor(located(level, value), tensor.view());
-        append_values(key, tensor.view());
-        learned.emplace_back(value.id, std::move(tensor));
+        auto tensor = std::make_shared<Tensor>(value.view.dtype, value.view.shape);
+        copy_tensor(located(level, value), tensor->view());
+        append_values(key, tensor->view());
+        learned.push_back({value.id, value.view.dtype, value.view.shape, std::move(tensor)});
       }
     }
     if (auto found = engine_.plans.find(key)) return found;
 
     const std::lock_guard lock(engine_.model.planning);
     if (auto found = engine_.plans.find(key)) return found;
-    if (cut.dynamic) {
-      for (std::size_t i = 0; i < cut.dynamic->outputs.size(); ++i)
-        if (cut.dynamic->outputs[i] >= 0) learned.emplace_back(cut.dynamic->outputs[i], level.results[i]);
-    }
     const PlanOptions options{engine_.backend, engine_.model.packs, engine_.threads, &plan.live};
     return engine_.plans.insert(key, make_plan(continue_program(engine_.model.view(), plan.program, learned), options));
   }
 
   void run_dynamic(const Plan& plan, ExecutionContext::Level& level) {
     const FlatNode& node = *plan.program.cut->dynamic;
-    level.results.assign(node.outputs.size(), Tensor());
+    level.results.assign(node.outputs.size(), TensorView());
     level.dynamic.clear();
     for (const PlacedValue& value : plan.dynamic_inputs)
       level.dynamic.push_back(value.place.buffer < 0 ? TensorView{} : located(level, value));
+    if (node.op->compute == nullptr) {
+      run_loop(engine_, plan, level);
+      return;
+    }
+    level.owned.clear();
+    level.owned.resize(node.outputs.size());
     std::vector<TensorView> outputs(node.outputs.size());
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (node.outputs[i] >= 0) outputs[i].dtype = plan.program.values[static_cast<std::size_t>(node.outputs[i])].dtype;
     const ComputeContext::Allocate allocate = [&](std::size_t output, DType dtype, const Shape& shape) {
-      level.results[output] = Tensor(dtype, shape);
-      return level.results[output].view();
+      level.owned[output] = Tensor(dtype, shape);
+      level.results[output] = level.owned[output].view();
+      return level.results[output];
     };
     try {
       node.op->compute(ComputeContext(*node.node, level.dynamic, outputs, allocate));
@@ -202,10 +208,11 @@ Error about_sizes(const Error& error, const detail::ModelData& model, std::span<
 std::shared_ptr<CachedPlan> find_plan(const Engine& engine, std::span<const Shape> shapes, std::span<const void* const> values,
                                       PlanKey& key) {
   detail::ModelData& model = engine.model;
+  const std::vector<std::size_t>& key_inputs = model.key_inputs[0];
   const auto in_key = [&](std::size_t input) { return values[input] != nullptr && shapes[input].elements() <= kMostKeyElements; };
   key.assign({0});
   for (const Shape& shape : shapes) append_shape(key, shape);
-  for (const std::size_t input : model.key_inputs) {
+  for (const std::size_t input : key_inputs) {
     key.push_back(in_key(input));
     if (in_key(input))
       append_values(key,
@@ -213,21 +220,28 @@ std::shared_ptr<CachedPlan> find_plan(const Engine& engine, std::span<const Shap
   }
   if (auto found = engine.plans.find(key)) return found;
 
-  const std::lock_guard lock(model.planning);
-  if (auto found = engine.plans.find(key)) return found;
-  std::vector<std::shared_ptr<const Tensor>> known(shapes.size());
-  for (const std::size_t input : model.key_inputs) {
+  std::vector<ProgramInput> inputs;
+  for (std::size_t i = 0; i < shapes.size(); ++i) inputs.push_back({model.inputs[i].dtype, shapes[i], nullptr, nullptr});
+  for (const std::size_t input : key_inputs) {
     if (!in_key(input)) continue;
     Tensor tensor(model.inputs[input].dtype, shapes[input]);
     std::memcpy(tensor.data(), values[input], tensor.bytes());
-    known[input] = std::make_shared<const Tensor>(std::move(tensor));
+    inputs[input].known = std::make_shared<const Tensor>(std::move(tensor));
   }
-  const PlanOptions options{engine.backend, model.packs, engine.threads, nullptr};
   try {
-    return engine.plans.insert(key, make_plan(begin_program(model.view(), shapes, known), options));
+    return make_graph_plan(engine, key, 0, inputs);
   } catch (const Error& error) {
     throw about_sizes(error, model, shapes);
   }
+}
+
+std::shared_ptr<CachedPlan> make_graph_plan(const Engine& engine, const PlanKey& key, std::uint32_t graph,
+                                            std::span<const ProgramInput> inputs) {
+  detail::ModelData& model = engine.model;
+  const std::lock_guard lock(model.planning);
+  if (auto found = engine.plans.find(key)) return found;
+  const PlanOptions options{engine.backend, model.packs, engine.threads, nullptr};
+  return engine.plans.insert(key, make_plan(begin_program(model.view(), graph, inputs), options));
 }
 
 void execute(const Engine& engine, std::shared_ptr<CachedPlan> first, ExecutionContext& context, const BindOutputs& bind) {

@@ -24,12 +24,20 @@ struct Engine {
   bool profile;
 };
 
-/// The plan for inputs of these shapes; `values[i]` is the dense data of input i, or null where it is not at hand.
+/// Key items for a shape, and for the elements of a dense tensor (bit patterns for floats).
+void append_shape(PlanKey& key, const Shape& shape);
+void append_values(PlanKey& key, const TensorView& view);
+
+/// The model's plan for inputs of these shapes; `values[i]` is the dense data of input i, or null where it is not at hand.
 /// `key` is scratch space.
 std::shared_ptr<CachedPlan> find_plan(const Engine& engine, std::span<const Shape> shapes, std::span<const void* const> values,
                                       PlanKey& key);
 
-/// Called when the shapes of the model's outputs are known: fills context.outputs with addresses.
+/// Makes and keeps the plan of a graph, the model or a loop's body, that is not in the cache under this key.
+std::shared_ptr<CachedPlan> make_graph_plan(const Engine& engine, const PlanKey& key, std::uint32_t graph,
+                                            std::span<const ProgramInput> inputs);
+
+/// Called when the shapes of the graph's outputs are known: fills context.outputs with addresses.
 using BindOutputs = std::function<void(std::span<const TensorView> outputs)>;
 
 /// Runs the plan with context.inputs bound.

@@ -17,6 +17,19 @@ std::vector<std::vector<const OpDef*>> resolve_ops(const ModelGraph& model) {
   return ops;
 }
 
+std::vector<std::vector<std::size_t>> key_inputs_of(const ModelGraph& model, const std::vector<std::vector<const OpDef*>>& ops) {
+  std::vector<std::vector<std::size_t>> keys(model.graphs.size());
+  keys[0] = find_key_inputs(model, ops);
+  for (const Graph& graph : model.graphs) {
+    for (const Node& node : graph.nodes) {
+      if (node.op != "loop") continue;
+      const std::uint32_t body = node.graph("body");
+      keys[body] = find_key_inputs(model, ops, body);
+    }
+  }
+  return keys;
+}
+
 TensorInfo describe(const Value& value, const Facts& facts, const std::vector<std::string>& symbols) {
   TensorInfo info;
   info.name = value.name;
@@ -39,7 +52,7 @@ ModelData::ModelData(std::shared_ptr<const MappedFile> mapped)
     : file(std::move(mapped)),
       graph(read_model(*file)),
       ops(resolve_ops(graph)),
-      key_inputs(find_key_inputs(graph, ops)),
+      key_inputs(key_inputs_of(graph, ops)),
       weights(file, graph) {
   const std::vector<Facts> facts = infer_model(graph);
   const Graph& main = graph.main();

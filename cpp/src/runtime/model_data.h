@@ -25,8 +25,8 @@ class ModelData {
 
   const std::shared_ptr<const MappedFile> file;
   const ModelGraph graph;
-  const std::vector<std::vector<const OpDef*>> ops;  // by graph and node; every node has passed its schema
-  const std::vector<std::size_t> key_inputs;
+  const std::vector<std::vector<const OpDef*>> ops;        // by graph and node; every node has passed its schema
+  const std::vector<std::vector<std::size_t>> key_inputs;  // by graph; only the model and bodies of loops have any
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
   std::uint64_t weight_bytes = 0;

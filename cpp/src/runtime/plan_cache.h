@@ -14,7 +14,8 @@
 
 namespace jitney {
 
-/// Id of the plan that this one continues (0: none), then shapes and values.
+/// What the plan starts from (the id of the plan that it continues; 0: the model; −index of a loop's body), then shapes and
+/// values.
 using PlanKey = std::vector<std::int64_t>;
 
 struct CachedPlan {

@@ -92,7 +92,9 @@ std::shared_ptr<Weight> Weights::constant(std::uint32_t index) {
 
 std::shared_ptr<Weight> Weights::derived(const Node& node, const OpDef& op, std::vector<std::shared_ptr<Weight>> inputs,
                                          std::size_t output, DType dtype, const Shape& shape) {
-  auto& weight = derived_[{&node, output}];
+  std::vector<std::uint64_t> operands;
+  for (const auto& input : inputs) operands.push_back(input ? input->id : 0);
+  auto& weight = derived_[{&node, output, std::move(operands)}];
   if (!weight) weight = std::make_shared<DerivedWeight>(node, op, std::move(inputs), output, dtype, shape);
   return weight;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,7 +30,8 @@ class Weights : public WeightSource {
   std::shared_ptr<const MappedFile> file_;
   const ModelGraph& graph_;
   std::vector<std::shared_ptr<Weight>> constants_;
-  std::map<std::pair<const Node*, std::size_t>, std::shared_ptr<Weight>> derived_;
+  /// By node, result, and the ids of its operands, which differ where they come from different branches.
+  std::map<std::tuple<const Node*, std::size_t, std::vector<std::uint64_t>>, std::shared_ptr<Weight>> derived_;
 };
 
 /// Packed weights, shared by all sessions of a model.

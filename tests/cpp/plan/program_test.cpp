@@ -39,9 +39,14 @@ class Fixture : public WeightSource {
 
   Program begin(const std::vector<Shape>& shapes, std::vector<std::shared_ptr<const Tensor>> known = {}) {
     known.resize(shapes.size());
-    return begin_program({model, ops, *this}, shapes, known);
+    std::vector<ProgramInput> inputs;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const auto id = static_cast<std::size_t>(model.main().inputs[i]);
+      inputs.push_back({model.main().values[id].dtype, shapes[i], known[i], nullptr});
+    }
+    return begin_program({model, ops, *this}, 0, inputs);
   }
-  Program resume(const Program& before, const std::vector<std::pair<FlatId, Tensor>>& learned) {
+  Program resume(const Program& before, const std::vector<Learned>& learned) {
     return continue_program({model, ops, *this}, before, learned);
   }
 
@@ -118,7 +123,8 @@ TEST_CASE("a shape from an input's value: in the key, or a cut") {
   REQUIRE(open.cut);
   REQUIRE(open.cut->observed.size() == 1);
   CHECK(open.cut->live.size() == 3);  // w, y, and the reshape's target
-  const Program rest = fixture.resume(open, {{open.cut->observed[0], tensor<std::int64_t>(DType::int64, {1}, {6})}});
+  const auto six = std::make_shared<const Tensor>(tensor<std::int64_t>(DType::int64, {1}, {6}));
+  const Program rest = fixture.resume(open, {{open.cut->observed[0], DType::int64, {1}, six}});
   CHECK(op_names(rest) == std::vector<std::string>{"reshape"});
   CHECK(rest.values[static_cast<std::size_t>(rest.outputs[1])].shape == Shape{6});
 }
