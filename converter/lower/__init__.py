@@ -30,6 +30,7 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     resize,
     rnn,
     scan,
+    vision,
     window,
 )
 from .graph import Context, GraphBuilder, Scope

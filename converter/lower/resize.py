@@ -58,6 +58,7 @@ def resize(node: OnnxNode) -> Value:
         [x, sizes, scales, _unless_empty(node, roi) if coordinates == "tf_crop_and_resize" else None],
         mode=_mode(node),
         coordinates=coordinates,
+        fractional_length=int(node.since >= 19),
         nearest_mode=node.text("nearest_mode"),
         cubic_a=node.number("cubic_coeff_a"),
         exclude_outside=node.integer("exclude_outside"),

@@ -16,7 +16,7 @@ def conv(node: OnnxNode) -> Value:
 
 def convolution(node: OnnxNode, x: Value, weights: Value, bias: Value | None) -> Value:
     """A convolution with the attributes of the node."""
-    attributes = _windows(node, _spatial_rank(node, weights))
+    attributes = window_attributes(node, _spatial_rank(node, weights))
     return node.emit("conv", [x, weights, bias], group=node.integer("group"), **attributes)
 
 
@@ -28,9 +28,9 @@ def conv_transpose(node: OnnxNode) -> Value:
         "conv_transpose",
         [node.operand(0), weights, node.input(2)],
         group=node.integer("group"),
-        output_padding=_sizes(node, "output_padding", rank, 0),
+        output_padding=sizes_of(node, "output_padding", rank, 0),
         output_shape=(node.integers("output_shape") or [])[-rank:],
-        **_windows(node, rank),
+        **window_attributes(node, rank),
     )
 
 
@@ -76,24 +76,25 @@ def _pool(node: OnnxNode) -> dict[str, Attribute]:
     if not kernel:
         raise node.invalid("kernel_shape is empty")
     ceil_mode = node.integer("ceil_mode") if node.has("ceil_mode") else 0
-    return {"kernel": list(kernel), "ceil_mode": ceil_mode, **_windows(node, len(kernel))}
+    return {"kernel": list(kernel), "ceil_mode": ceil_mode, **window_attributes(node, len(kernel))}
 
 
-def _windows(node: OnnxNode, rank: int) -> dict[str, Attribute]:
+def window_attributes(node: OnnxNode, rank: int) -> dict[str, Attribute]:
+    """Strides, dilations and pads for `rank` spatial axes, all filled in."""
     auto_pad = _AUTO_PAD.get(node.text("auto_pad") if node.has("auto_pad") else "NOTSET")
     if auto_pad is None:
         raise node.invalid(f"auto_pad is '{node.text('auto_pad')}', which is not among {sorted(filter(None, _AUTO_PAD))}")
     # With automatic padding, the standard says that pads are not to be looked at.
-    pads = _sizes(node, "pads", 2 * rank, 0) if auto_pad == "explicit" else [0] * (2 * rank)
+    pads = sizes_of(node, "pads", 2 * rank, 0) if auto_pad == "explicit" else [0] * (2 * rank)
     return {
-        "strides": _sizes(node, "strides", rank, 1),
-        "dilations": _sizes(node, "dilations", rank, 1),
+        "strides": sizes_of(node, "strides", rank, 1),
+        "dilations": sizes_of(node, "dilations", rank, 1),
         "pads": pads,
         "auto_pad": auto_pad,
     }
 
 
-def _sizes(node: OnnxNode, name: str, count: int, default: int) -> list[int]:
+def sizes_of(node: OnnxNode, name: str, count: int, default: int) -> list[int]:
     """An optional list of `count` numbers."""
     given = node.integers(name)
     if not given:

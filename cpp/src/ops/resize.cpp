@@ -19,10 +19,11 @@ namespace {
 
 constexpr std::size_t kSizes = 1, kScales = 2, kRoi = 3;
 
-constexpr std::array<AttributeSpec, 9> kAttributes = {{
+constexpr std::array<AttributeSpec, 10> kAttributes = {{
     {"mode", AttributeType::text, false, "nearest|linear|cubic"},
     {"coordinates", AttributeType::text, false,
      "half_pixel|half_pixel_symmetric|pytorch_half_pixel|align_corners|asymmetric|tf_crop_and_resize|tf_half_pixel_for_nn"},
+    {"fractional_length", AttributeType::integer},
     {"nearest_mode", AttributeType::text, false, "round_prefer_floor|round_prefer_ceil|floor|ceil"},
     {"cubic_a", AttributeType::number},
     {"antialias", AttributeType::integer},

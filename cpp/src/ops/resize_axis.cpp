@@ -222,6 +222,8 @@ std::vector<ResizeAxis> resize_axes(const Node& node, const Shape& input, const 
       ends[axes[i]] = static_cast<float>(roi[axes.size() + i]);
     }
   }
+  // From opset 19 on, what a scale makes of a length need not be whole where corners are aligned.
+  const bool fractional = kind == Kind::align_corners && given(operands.scales) && node.integer("fractional_length", 0) != 0;
   std::vector<ResizeAxis> axes(input.size());
   for (std::size_t i = 0; i < input.size(); ++i) {
     ResizeAxis& axis = axes[i];
@@ -233,7 +235,9 @@ std::vector<ResizeAxis> resize_axes(const Node& node, const Shape& input, const 
     axis.identity =
         axis.input == axis.output && (kind == Kind::crop ? starts[i] == 0.0F && ends[i] == 1.0F : target.scale[i] == 1.0F);
     if (axis.identity) continue;
-    const Coordinates coordinates{kind,      target.scale[i], static_cast<float>(axis.input), static_cast<float>(axis.output),
+    const auto length = static_cast<float>(axis.input);
+    const Coordinates coordinates{kind,      target.scale[i],
+                                  length,    fractional ? target.scale[i] * length : static_cast<float>(axis.output),
                                   starts[i], ends[i]};
     if (node.text("mode", "nearest") == "nearest") {
       fill_nearest(node, coordinates, axis);

@@ -1,0 +1,142 @@
+// col2im, which adds windows up to a picture, and det.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "ops/arithmetic.h"
+#include "ops/families.h"
+#include "ops/operands.h"
+#include "ops/rules.h"
+#include "ops/window.h"
+
+namespace jitney {
+
+namespace {
+
+// col2im
+
+void infer_col2im(InferContext& ctx) {
+  if (ctx.dtype(0) != DType::boolean) expect_number(ctx, 0);
+  expect_rank(ctx, 0, 3);
+  for (std::size_t i = 1; i < 3; ++i) {
+    expect_index(ctx, i);
+    expect_rank(ctx, i, 1);
+  }
+  auto image = ctx.elements(1);
+  const auto block = ctx.elements(2);
+  const SymShape &x = ctx.shape(0), &list = ctx.shape(1);
+  if (!image) {
+    if (!list.ranked || !list.dims[0].is_constant()) return ctx.set(0, ctx.dtype(0), SymShape::unranked());
+    const auto rank = std::clamp<std::int64_t>(list.dims[0].value(), 0, kMaxRank);
+    image = std::vector<Dim>(static_cast<std::size_t>(rank));
+  }
+  if (block && block->size() != image->size()) {
+    ctx.fail("image_shape has " + std::to_string(image->size()) + " sizes and block_shape " + std::to_string(block->size()) +
+             "; they must have as many");
+  }
+  std::vector<Dim> dims{x.ranked ? x.dims[0] : Dim::unknown(), Dim::unknown()};
+  dims.insert(dims.end(), image->begin(), image->end());
+  if (image->empty() || dims.size() > kMaxRank) ctx.fail("image_shape has " + std::to_string(image->size()) + " sizes");
+  for (const Dim& size : *image) {
+    if (size.is_constant() && size.value() < 0) ctx.fail("image_shape has the size " + std::to_string(size.value()));
+  }
+  if (block) {
+    const std::vector<Dim> windows = infer_window(ctx, *image, *block);
+    Dim taps(1), blocks(1);
+    for (const Dim& size : *block) taps = taps * size;
+    for (const Dim& size : windows) blocks = blocks * size;
+    if (x.ranked && x.dims[1].is_constant() && taps.is_constant()) {
+      if (x.dims[1].value() % taps.value() != 0) {
+        ctx.fail("x has " + std::to_string(x.dims[1].value()) + " rows, no multiple of the " + std::to_string(taps.value()) +
+                 " elements of a block");
+      }
+      dims[1] = Dim(x.dims[1].value() / taps.value());
+    }
+    if (x.ranked) (void)merge(ctx, x.dims[2], blocks, "the number of blocks");
+  }
+  ctx.set(0, ctx.dtype(0), SymShape::of(std::move(dims)));
+}
+
+void compute_col2im(const ComputeContext& ctx) {
+  const TensorView &x = ctx.input(0), &y = ctx.output(0);
+  const WindowGeometry geometry = window_geometry(ctx.node(), spatial_sizes(y.shape), Shape(read_integers(ctx.input(2))));
+  const std::int64_t planes = y.shape[0] * y.shape[1], pixels = geometry.input.elements();
+  const std::int64_t taps = geometry.kernel.elements(), windows = geometry.output.elements();
+  with_number_type(x.dtype, [&](auto type) {
+    using T = decltype(type);
+    std::vector<T> result(static_cast<std::size_t>(planes * pixels));
+    std::vector<std::int64_t> targets;
+    for (std::int64_t window = 0; window < windows && planes > 0; ++window) {
+      tap_sources(geometry, window, targets);
+      for (std::int64_t plane = 0; plane < planes; ++plane) {
+        std::int64_t from = plane / y.shape[1] * x.strides[0] + plane % y.shape[1] * taps * x.strides[1] + window * x.strides[2];
+        for (const std::int64_t target : targets) {
+          if (target >= 0) {
+            T& sum = result[plane * pixels + target];
+            sum = arithmetic::Add::of(sum, load<T>(x, from));
+          }
+          from += x.strides[1];
+        }
+      }
+    }
+    write_dense(y, result);
+  });
+}
+
+// det
+
+void infer_det(InferContext& ctx) {
+  expect_floating(ctx, 0);
+  const SymShape& x = ctx.shape(0);
+  if (!x.ranked) return ctx.set(0, ctx.dtype(0), SymShape::unranked());
+  if (x.rank() < 2) ctx.fail("the operand has shape " + describe(x) + ", but must be a matrix or a batch of matrices");
+  (void)merge(ctx, x.dims[x.rank() - 2], x.dims[x.rank() - 1], "the size of the matrices");
+  ctx.set(0, ctx.dtype(0), SymShape::of({x.dims.begin(), x.dims.end() - 2}));
+}
+
+/// By Gaussian elimination with partial pivoting, which overwrites the matrix.
+double determinant(double* a, std::int64_t size) {
+  double result = 1;
+  for (std::int64_t k = 0; k < size; ++k) {
+    std::int64_t pivot = k;
+    for (std::int64_t i = k + 1; i < size; ++i) {
+      if (std::abs(a[i * size + k]) > std::abs(a[pivot * size + k])) pivot = i;
+    }
+    result *= a[pivot * size + k];
+    if (a[pivot * size + k] == 0) return result;
+    if (pivot != k) {
+      std::swap_ranges(a + k * size, a + (k + 1) * size, a + pivot * size);
+      result = -result;
+    }
+    for (std::int64_t i = k + 1; i < size; ++i) {
+      const double factor = a[i * size + k] / a[k * size + k];
+      for (std::int64_t j = k; j < size; ++j) a[i * size + j] -= factor * a[k * size + j];
+    }
+  }
+  return result;
+}
+
+void compute_det(const ComputeContext& ctx) {
+  const Shape& shape = ctx.input(0).shape;
+  const std::int64_t size = shape.back();
+  std::vector<double> matrices = read_numbers(ctx.input(0));
+  std::vector<double> result(static_cast<std::size_t>(ctx.output(0).shape.elements()));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = determinant(matrices.data() + static_cast<std::int64_t>(i) * size * size, size);
+  }
+  write_dense(ctx.output(0), result);
+}
+
+constexpr auto kCol2im = kWindowAttributes;
+
+constexpr OpDef kOps[] = {
+    {"col2im", {3, 3}, {1, 1}, kCol2im, infer_col2im, compute_col2im, nullptr, 0b110},
+    {"det", {1, 1}, {1, 1}, {}, infer_det, compute_det},
+};
+
+}  // namespace
+
+std::span<const OpDef> fold_ops() { return kOps; }
+
+}  // namespace jitney
