@@ -9,6 +9,7 @@
 #include "ops/broadcast.h"
 #include "ops/families.h"
 #include "ops/operands.h"
+#include "ops/rounding.h"
 
 namespace jitney {
 namespace {
@@ -105,14 +106,6 @@ void infer_dequantize(InferContext& ctx) {
   check_scale(ctx);
   check_zero_point(ctx, ctx.dtype(0));
   ctx.set(0, to, ctx.shape(0));
-}
-
-/// Rounds the numbers to a 16-bit dtype; others hold float32 already.
-void round_to(DType precision, std::vector<double>& values) {
-  if (size_of(precision) != 2) return;
-  std::vector<std::uint16_t> narrow(values.size());
-  store_run(precision, narrow.data(), 1, values.size(), values.data());
-  load_run(precision, narrow.data(), 1, values.size(), values.data());
 }
 
 /// Scale and zero point of each element.

@@ -7,6 +7,7 @@
 #include "ops/access.h"
 #include "ops/families.h"
 #include "ops/op.h"
+#include "ops/rounding.h"
 
 namespace jitney {
 namespace {
@@ -20,16 +21,22 @@ void infer_softmax(InferContext& ctx) {
   ctx.set(0, ctx.dtype(0), x);
 }
 
-void softmax_row(std::vector<double>& row, bool logarithm) {
+/// ONNX defines softmax by simpler ops, whose results have the operand's dtype: 16-bit numbers are rounded at each step.
+void softmax_row(std::vector<double>& row, bool logarithm, DType dtype) {
   double largest = row[0];
   for (const double x : row) largest = std::max(largest, x);
+  for (double& x : row) x -= largest;
+  round_to(dtype, row);
+  std::vector<double> powers = row;
+  for (double& x : powers) x = std::exp(x);
+  round_to(dtype, powers);
   double sum = 0;
-  for (double& x : row) {
-    x -= largest;
-    sum += std::exp(x);
-  }
+  for (const double x : powers) sum += x;
+  std::vector<double> total = {sum};
+  round_to(dtype, total);
+  if (std::isfinite(total[0])) sum = total[0];  // a sum too large for float16 makes no result infinitely small
   const double log_sum = std::log(sum);
-  for (double& x : row) x = logarithm ? x - log_sum : std::exp(x) / sum;
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = logarithm ? row[i] - log_sum : powers[i] / sum;
 }
 
 void compute_softmax(const ComputeContext& ctx) {
@@ -45,7 +52,7 @@ void compute_softmax(const ComputeContext& ctx) {
   std::vector<double> row(static_cast<std::size_t>(length));
   Walk<2>(rows, {x.strides, y.strides}).for_each([&](const std::array<std::int64_t, 2>& offsets) {
     load_run(x.dtype, address(x, offsets[0]), x.strides[axis], row.size(), row.data());
-    softmax_row(row, logarithm);
+    softmax_row(row, logarithm, x.dtype);
     store_run(y.dtype, address(y, offsets[1]), y.strides[axis], row.size(), row.data());
   });
 }

@@ -35,6 +35,14 @@ TEST_CASE("softmax neither overflows nor masks") {
   CHECK(std::isnan(numbers(run_one("softmax", {}, {floats({1, 2}, {std::nan(""), 0})}))[1]));
 }
 
+TEST_CASE("softmax of 16-bit numbers rounds each step, and bears sums that they cannot hold") {
+  // exp(-1) is 0.367919921875 in float16; 1 + that is 1.3681640625, and the quotient 0.73095703125 (0.7310585… unrounded).
+  const Tensor x = tensor(DType::float16, {2}, {1, 0});
+  CHECK(numbers(run_one("softmax", {}, {x})) == std::vector<double>{0.73095703125, 0.268798828125});
+  const Tensor many = tensor(DType::float16, {70000}, std::vector<double>(70000, 1.0));
+  CHECK(numbers(run_one("softmax", {}, {many}))[0] == doctest::Approx(1.0 / 70000).epsilon(0.01));
+}
+
 TEST_CASE("softmax of empty tensors") {
   CHECK(run_one("softmax", {integer("axis", 1)}, {Tensor(DType::float32, {0, 3})}).shape() == Shape{0, 3});
   CHECK(run_one("softmax", {integer("axis", 1)}, {Tensor(DType::float16, {2, 0})}).shape() == Shape{2, 0});
