@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from onnx import helper
+from onnx import TensorProto, helper
 
 from jitney.errors import InvalidInput, OutOfMemory
 
@@ -37,6 +38,7 @@ _CARRIERS = {
     "split",
 }
 """Ops whose results have the same elements as their first operand."""
+_INTEGERS = frozenset({TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8})
 
 _SIZES: tuple[tuple[int, int, int], ...] = (
     (2, 64, 16),
@@ -48,6 +50,11 @@ _SIZES: tuple[tuple[int, int, int], ...] = (
     (1, 512, 1),
 )
 """(batch, spatial size, length) to try in turn for sizes that the model leaves open."""
+
+_LAST_RESORT: tuple[int, ...] = (1, 512)
+"""Sizes to try in every combination if none of those suits and few are open."""
+_MOST_COMBINED = 4
+_MOST_CHOICES = 1024
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,8 @@ class InputSpec:
     """Integers are drawn from 0 … limit − 1; None if nothing bounds them."""
     fill: int | None = None
     """An integer that is a good value everywhere, for shapes, axes and counts."""
+    choices: tuple[int, ...] = ()
+    """Integers that the model compares the input with, which tell what it may mean."""
 
 
 def input_specs(model: Model) -> list[InputSpec]:
@@ -72,6 +81,7 @@ def input_specs(model: Model) -> list[InputSpec]:
             None if value.shape is None else tuple(value.shape),
             _limit(value, model.graph, set()),
             _fill(value, model.graph),
+            tuple(sorted(_choices(value, model.graph, set())))[:_MOST_CHOICES],
         )
         for value in model.graph.inputs
     ]
@@ -133,6 +143,28 @@ def random_feeds(specs: Sequence[InputSpec], seed: int) -> Iterator[Feeds]:
         random = np.random.default_rng(seed)
         symbols: dict[str, int] = {}
         yield {spec.name: draw(spec, concrete_shape(spec, symbols, batch, space, length), random) for spec in specs}
+    names = {name for spec in specs for name in _open_sizes(spec)}
+    if 0 < len(names) <= _MOST_COMBINED:
+        for sizes in itertools.product(_LAST_RESORT, repeat=len(names)):
+            symbols = dict(zip(sorted(names), sizes))
+            random = np.random.default_rng(seed)
+            yield {spec.name: draw(spec, _with_sizes(spec, symbols), random) for spec in specs}
+
+
+def _open_sizes(spec: InputSpec) -> list[str]:
+    """Names of the sizes that are open; one that has none is called after its place."""
+    names: list[str] = []
+    for axis, dim in enumerate(spec.shape or ()):
+        names += [name for name, _ in dim.terms] if isinstance(dim, Affine) else [f"{spec.name}/{axis}"] if dim is None else []
+    return names
+
+
+def _with_sizes(spec: InputSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    named = [sizes[f"{spec.name}/{axis}"] if dim is None else dim for axis, dim in enumerate(spec.shape or ())]
+    return tuple(
+        dim if isinstance(dim, int) else max(0, dim.constant + sum(factor * sizes[name] for name, factor in dim.terms))
+        for dim in named
+    )
 
 
 def concrete_shape(spec: InputSpec, symbols: dict[str, int], batch: int, space: int, length: int) -> tuple[int, ...]:
@@ -172,6 +204,10 @@ def _draw(spec: InputSpec, shape: tuple[int, ...], random: np.random.Generator) 
     if dtype.kind in "iu":
         if spec.fill is not None:
             return np.full(shape, spec.fill, dtype)
+        if spec.choices and spec.limit is None:
+            # One number is most telling where it is a peculiar one; among many, those that mean nothing belong too.
+            pool = [spec.choices[-1]] if not shape or max(shape) <= 1 else sorted({*spec.choices, 0, 1})
+            return random.choice(np.array(pool, dtype), shape)
         high = spec.limit if spec.limit is not None else (256 if dtype.itemsize == 1 else 2)
         info = np.iinfo(dtype)
         low = info.min if spec.limit is None and dtype.itemsize == 1 else 0
@@ -203,6 +239,34 @@ def _limit(value: Value, graph: Graph, seen: set[int]) -> int | None:
                 inner = _limit(result, graph, seen) if result is not None else None
                 limits += [inner] if inner is not None else []
     return min(limits) if limits else None
+
+
+def _choices(value: Value, graph: Graph, seen: set[int]) -> set[int]:
+    """The constants that the value's elements are compared with."""
+    found: set[int] = set()
+    if id(value) in seen or value.dtype not in _INTEGERS:
+        return found
+    seen.add(id(value))
+    for node, index in graph.consumers().get(value, []):
+        if node.op == "equal":
+            other = _constant_behind(node.inputs[1 - index])
+            if other is not None and other.size <= _MOST_CHOICES:
+                found |= {int(item) for item in other.reshape(-1).tolist()}
+        elif node.op == "if" and index > 0:
+            for _, subgraph in node.subgraphs():
+                found |= _choices(subgraph.inputs[index - 1], subgraph, seen)
+        elif node.op in _CARRIERS and (index == 0 or node.op == "concat"):
+            for result in node.outputs:
+                found |= _choices(result, graph, seen) if result is not None else set()
+    return found
+
+
+def _constant_behind(value: Value | None) -> Array | None:
+    """The constant whose elements the value has, if that is known."""
+    while value is not None and value.constant is None:
+        node = value.producer
+        value = node.inputs[0] if node is not None and node.op in _CARRIERS and node.op != "concat" else None
+    return None if value is None else value.constant
 
 
 _SHAPE_OPERANDS = {

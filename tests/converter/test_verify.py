@@ -176,3 +176,34 @@ def test_integers_are_drawn_within_what_consumers_allow() -> None:
     assert set(np.unique(feeds["types"])) == {0, 1} and set(np.unique(feeds["mask"])) == {0, 1}
     assert feeds["k_count"].tolist() == [1] and feeds["target"].tolist() == [-1]
     assert feeds["flag"].dtype == bool
+
+
+def test_integers_are_drawn_from_what_they_are_compared_with() -> None:
+    nodes = [
+        helper.make_node("Equal", ["rate", "sixteen"], ["fast"]),
+        helper.make_node("Unsqueeze", ["bytes", "axes"], ["column"]),
+        helper.make_node("Equal", ["column", "alphabet"], ["hot"]),
+    ]
+    inputs = [value("rate", [], TensorProto.INT64), value("bytes", ["N", "S"], TensorProto.INT32)]
+    arrays = {"sixteen": np.array(16000), "axes": np.array([2]), "alphabet": np.arange(257, dtype=np.int32)}
+    constants = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    model = lower(load(model_of(nodes, inputs, [value("fast"), value("hot")], constants)))
+    infer_shapes(model)
+    feeds = next(iter(random_feeds(input_specs(model), 0)))
+    assert feeds["rate"] == 16000
+    assert feeds["bytes"].max() > 2 and feeds["bytes"].min() >= 0
+
+
+def test_sizes_of_signals_are_tried_in_every_combination(tmp_path: Path) -> None:
+    """A reflection of 300 samples needs more than 300 of them, and the state has one row for each row of the signal."""
+    nodes = [
+        helper.make_node("Pad", ["x", "pads"], ["padded"], mode="reflect"),
+        helper.make_node("ReduceSum", ["padded", "axes"], ["sums"], keepdims=1),
+        helper.make_node("MatMul", ["state", "sums"], ["y"]),
+    ]
+    constants = [numpy_helper.from_array(np.array([0, 0, 0, 300]), "pads"), numpy_helper.from_array(np.array([1]), "axes")]
+    onnx.save(
+        model_of(nodes, [value("x", [None, None]), value("state", [3, None])], [value("y")], constants), tmp_path / "m.onnx"
+    )
+    report = convert(tmp_path / "m.onnx", tmp_path / "m.jny")
+    assert report.verification.outcome == "verified", report.verification
