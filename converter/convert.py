@@ -16,6 +16,7 @@ from jitney.errors import InvalidInput, IoError, Mismatch
 from .atomic import StagedFile
 from .dims import Shapes
 from .dynamic_batch import open_batch
+from .images import PREFIX
 from .infer import infer_shapes
 from .ir import Graph, Model
 from .load import Loaded, Source, load
@@ -220,6 +221,7 @@ def _metadata(loaded: Loaded) -> dict[str, str]:
         "onnx.opset": ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in sorted(loaded.opsets.items())),
         "onnx.sha256": loaded.sha256,
     }
+    metadata |= {f"{PREFIX}{name}": pixels for name, pixels in loaded.pictures.items()}
     return metadata | {f"onnx.meta.{entry.key}": entry.value for entry in proto.metadata_props}
 
 

@@ -14,6 +14,8 @@ from onnx import checker, defs
 
 from jitney.errors import InvalidInput, InvalidModel, IoError, Unsupported
 
+from .images import take_pictures
+
 OLDEST_OPSET: Final = 7
 NEWEST_TRIED_OPSET: Final = 28
 _CHECKER_LIMIT_BYTES: Final = 1 << 28
@@ -36,6 +38,8 @@ class Loaded:
     sha256: str
     size: int
     warnings: list[str] = field(default_factory=list)
+    pictures: dict[str, str] = field(default_factory=dict)
+    """Inputs that take pixels where the model in the file decodes pictures, and their pixel formats."""
 
 
 def load(source: Source) -> Loaded:
@@ -57,6 +61,7 @@ def load(source: Source) -> Loaded:
             f"opset {opsets['']} is newer than {NEWEST_TRIED_OPSET}, the newest that this version was tested with"
         )
     loaded.warnings += _check(proto, path, size)
+    loaded.proto, loaded.pictures = take_pictures(proto)
     return loaded
 
 

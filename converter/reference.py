@@ -46,7 +46,9 @@ def _onnx_runtime(source: Loaded) -> tuple[str, _Runner] | None:
     # Its layout-changing optimisations are not what the model says.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     try:
-        model = os.fspath(source.path) if source.path is not None else _with_data(source).SerializeToString()
+        model = (
+            os.fspath(source.path) if source.path is not None and not source.pictures else _with_data(source).SerializeToString()
+        )
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..images import PIXEL_FORMATS
 from ..ir import Attribute, Value
 from .masks import as_int64
 from .node import OnnxNode
@@ -140,6 +141,16 @@ def max_unpool(node: OnnxNode) -> Value:
     missing = node.emit("sub", [as_int64(node, output_shape), full])
     before = node.int64s([0] * (rank + 2))
     return node.emit("pad", [placed, node.emit("concat", [before, missing], axis=0)], mode="constant")
+
+
+@lowers("ImageDecoder")
+def image_decoder(node: OnnxNode) -> Value:
+    """What decodes the caller's pictures is gone before lowering (converter/images.py)."""
+    _word(node, "pixel_format", {word: word for word in PIXEL_FORMATS})
+    raise node.unsupported(
+        "a picture can be decoded only if it is an input of the model that nothing else reads",
+        "decode it before the model: cv2.imdecode",
+    )
 
 
 def _word(node: OnnxNode, name: str, words: dict[str, str]) -> str:

@@ -12,6 +12,7 @@ from jitney import _core
 from jitney.errors import InvalidInput
 from jitney.inputs import Array, check_dtype, check_names, check_shape, collect
 from jitney.model import Model, ModelSource, TensorInfo
+from jitney.pictures import picture_formats, with_pixels
 from jitney.reports import BackendReport, MemoryReport, PlanReport
 
 Shapes = Mapping[str, Sequence[int]]
@@ -55,6 +56,7 @@ class Session:
             plan_cache_bytes=plan_cache_bytes,
         )
         self._shapes: dict[str, tuple[int, ...]] = {}
+        self._pictures = picture_formats(self._model.metadata)
 
     @property
     def model(self) -> Model:
@@ -86,9 +88,10 @@ class Session:
         """{output name: array}. `inputs` is {name: array}, or one array if the model has one input.
 
         `outputs` picks some of the outputs; `out` gives arrays that results are written to (and which are returned).
-        Raises InvalidInput for a wrong name, dtype, rank or size. The arrays returned own their memory.
+        Raises InvalidInput for a wrong name, dtype, rank or size. The arrays returned own their memory. Where the ONNX model
+        decodes pictures, an encoded one (a 1-D array of uint8) may be given instead of its pixels.
         """
-        fed = collect(inputs, self.inputs)
+        fed = collect(with_pixels(inputs, self._pictures, self.inputs) if self._pictures else inputs, self.inputs)
         names = self._output_names(outputs)
         self._shapes = {name: array.shape for name, array in fed.items()}
         if out is None:
