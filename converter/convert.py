@@ -141,6 +141,15 @@ def _stage(target: Path, layout: Layout) -> StagedFile:
         return StagedFile(target, layout.pieces())
 
 
+def compile_model(loaded: Loaded) -> Model:
+    """What `convert` does between loading and writing, for callers that change the loaded model or keep the result themselves."""
+    model = lower(loaded)
+    infer_shapes(model)
+    _simplify(model, False, None, None, None)
+    model.metadata = _metadata(loaded)
+    return model
+
+
 def _simplify(
     model: Model, dynamic_batch: bool, stop_after: str | None, dump: str | os.PathLike[str] | None, progress: Progress | None
 ) -> list[PassResult]:

@@ -41,6 +41,8 @@ def _onnx_runtime(source: Loaded) -> tuple[str, _Runner] | None:
         import onnxruntime
     except ImportError:
         return None
+    if onnxruntime.__name__ != "onnxruntime":  # jitney.ort in its place: the model would be compared with itself
+        return None
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     # Its layout-changing optimisations are not what the model says.

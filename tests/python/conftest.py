@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from ort_contract import load
 
 import jitney
 
@@ -93,3 +96,17 @@ def add(folder: Path) -> Path:
     )
     jitney.convert(proto.SerializeToString(), folder / "add.jny")
     return folder / "add.jny"
+
+
+@pytest.fixture(scope="session")
+def ort_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where jitney.ort keeps converted models during the tests."""
+    folder = tmp_path_factory.mktemp("ort_cache")
+    os.environ["JITNEY_CACHE"] = str(folder)
+    return folder
+
+
+@pytest.fixture
+def ort(request: pytest.FixtureRequest, ort_cache: Path) -> ModuleType:
+    """jitney.ort, or the module that the test's parameter names."""
+    return load(getattr(request, "param", "jitney.ort"))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PAGES = ["README.md", "docs/python.md", "docs/cli.md", "docs/cpp.md", "docs/errors.md", "docs/conformance.md"]
+PAGES = ["README.md", "docs/python.md", "docs/cli.md", "docs/cpp.md", "docs/errors.md", "docs/conformance.md", "docs/ort.md"]
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -30,6 +30,7 @@ def work(conv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     picture = np.random.default_rng(0).integers(0, 255, (48, 80, 3), np.uint8)
     cv2.imwrite(str(tmp_path / "photo.jpg"), picture)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JITNEY_CACHE", str(tmp_path / "cache"))
     return tmp_path
 
 
