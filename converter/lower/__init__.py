@@ -12,6 +12,7 @@ from ..dims import Shapes, input_types
 from ..ir import Model, Value
 from ..load import Loaded, canonical_domain
 from . import (  # noqa: F401  (importing a family registers its lowerings)
+    affine_grid,
     control,
     einsum,
     elementwise,
@@ -28,20 +29,16 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     microsoft_schemas,
     movement,
     norm,
-    old,
     qlinear,
     quantize,
-    random,
     reduce,
     resize,
     rnn,
     rotary,
     scan,
-    sequences,
     vision,
     window,
 )
-from .compound import OptionalValue, SequenceValue
 from .graph import Context, GraphBuilder, Scope
 from .registry import lowered_ops
 
@@ -71,13 +68,6 @@ def lower(loaded: Loaded, shapes: Shapes | None = None, *, sizes_are_final: bool
     builder.graph.outputs = builder.lower_body(proto, scope)
     if context.unsupported:
         raise _summary(context.unsupported)
-    for value in builder.graph.outputs:
-        if isinstance(value, (SequenceValue, OptionalValue)):
-            kind = "a sequence of tensors" if isinstance(value, SequenceValue) else "an optional value"
-            raise Unsupported(
-                f"an output of the model is {kind}; a run returns tensors only",
-                hint="let the model join the tensors (ConcatFromSequence), or return each as an output of its own",
-            )
     output_names = [info.name for info in proto.output]
     if len(set(output_names)) != len(output_names):
         raise InvalidModel("two outputs have the same name")

@@ -15,7 +15,6 @@ from ..ir import Attribute, Graph, Node, Value, constant
 from ..load import canonical_domain
 from ..tensors import Array, sparse_to_array, to_array
 from .attributes import Schema, read_attributes
-from .compound import OptionalValue, SequenceValue, capture_compound
 from .foreign import foreign_schema
 from .functions import FunctionBody, function_body, has_body
 from .node import OnnxNode
@@ -35,8 +34,6 @@ class Context:
     labels: set[str] = field(default_factory=set)
     unsupported: list[Unsupported] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    unrolled: int = 0
-    """Nodes that loops were unrolled to so far."""
     _counters: dict[str, int] = field(default_factory=dict)
 
     def fresh(self, stem: str) -> str:
@@ -163,8 +160,6 @@ class GraphBuilder:
         """The stand-in for a value of the graph around this one."""
         if isinstance(outer, Poison):
             return outer
-        if isinstance(outer, (SequenceValue, OptionalValue)):
-            return capture_compound(self, outer)
         if outer.is_constant:
             # Constants need no capture: each graph may hold them, the file stores them once.
             copy = Value(outer.name, outer.dtype, outer.shape, outer.constant)
@@ -207,7 +202,7 @@ class GraphBuilder:
         version = scope.opsets.get(domain, 0)
         where = f"opset {version}" if not domain else f"{domain} {version}"
         inputs = [self._operand(name, proto, scope, label) for name in proto.input]
-        poisoned = any(is_poisoned(value) for value in inputs)
+        poisoned = any(isinstance(value, Poison) for value in inputs)
 
         local = self.context.functions.get((domain, proto.op_type))
         if local is not None:
@@ -236,12 +231,6 @@ class GraphBuilder:
             self._look_through(node, scope)
             return [Poison(name) for name in proto.output]
         self._check_arity(node, schema)
-        compound = next((value for value in inputs if isinstance(value, (SequenceValue, OptionalValue))), None)
-        if compound is not None and proto.op_type not in _TAKE_COMPOUNDS:
-            kind = "a sequence" if isinstance(compound, SequenceValue) else "an optional value"
-            raise node.invalid(f"its operand '{compound.name}' is {kind}, which this op does not take")
-        if compound is not None and proto.op_type == "Identity":
-            return compound
         return function(node) if function is not None else node.expand_function()
 
     def _operand(self, name: str, proto: onnx.NodeProto, scope: Scope, label: str) -> Value | None:
@@ -333,19 +322,6 @@ def _schema(op: str, version: int, domain: str) -> Schema | None:
         return defs.get_schema(op, version, domain)
     except defs.SchemaError:
         return foreign_schema(domain, op)
-
-
-_TAKE_COMPOUNDS = {
-    *("SequenceInsert", "SequenceErase", "SequenceAt", "SequenceLength", "ConcatFromSequence", "SequenceMap"),
-    *("Optional", "OptionalHasElement", "OptionalGetElement", "Identity", "Loop"),
-}
-
-
-def is_poisoned(value: Value | None) -> bool:
-    """Whether the value, or a part of it, comes from what cannot be lowered."""
-    if isinstance(value, SequenceValue):
-        return any(isinstance(item, Poison) for item in value.items)
-    return isinstance(value, Poison) or (isinstance(value, OptionalValue) and isinstance(value.element, Poison))
 
 
 def _in_order(nodes: Sequence[onnx.NodeProto], known: Mapping[str, Value]) -> list[onnx.NodeProto]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from onnx import TensorProto
+
 from ..ir import Value
 from .node import OnnxNode
 from .registry import Result, lowers
@@ -62,8 +64,7 @@ def split(node: OnnxNode) -> list[Value | None]:
     if count != node.output_count:
         raise node.invalid(f"num_outputs is {count}, but the node has {node.output_count} results")
     wanted = [index == 0 or node.wants(index) for index in range(count)]
-    axis = node.integer("axis") if node.has("axis") else 0
-    return node.emit_results("split", [node.operand(0), sizes], wanted, axis=axis)
+    return node.emit_results("split", [node.operand(0), sizes], wanted, axis=node.integer("axis"))
 
 
 @lowers("Concat", since=4)
@@ -91,6 +92,14 @@ def pad_with_attributes(node: OnnxNode) -> Value:
 @lowers("Pad", since=11)
 def pad(node: OnnxNode) -> Value:
     return node.emit("pad", [node.operand(0), node.operand(1), node.input(2), node.input(3)], mode=node.text("mode"))
+
+
+@lowers("CenterCropPad")
+def center_crop_pad(node: OnnxNode) -> Result:
+    target = node.operand(1)
+    if node.dtype(target) != TensorProto.INT64:  # the function body adds 64-bit numbers to it
+        node.inputs[1] = node.emit("cast", [target], to=int(TensorProto.INT64), saturate=1)
+    return node.expand_function()
 
 
 @lowers("DepthToSpace")

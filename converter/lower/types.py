@@ -13,9 +13,8 @@ class Types:
         self._pending: list[Node] = []
 
     def add(self, node: Node) -> None:
-        """Tells of a new node, in topological order; or of one that has got another result since."""
-        if node not in self._pending:
-            self._pending.append(node)
+        """Tells of a new node, in topological order."""
+        self._pending.append(node)
 
     def settle(self, value: Value) -> None:
         """Fills in the value's dtype and shape as far as they can be known."""

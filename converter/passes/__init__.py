@@ -29,7 +29,6 @@ from .recognise_clip import recognise_clip
 from .recognise_layer_norm import recognise_layer_norm
 from .rewriter import graphs_of
 from .simplify_if import simplify_if
-from .simplify_loop import simplify_loop
 from .simplify_reshape import simplify_reshape
 from .simplify_transpose import simplify_transpose
 
@@ -56,7 +55,6 @@ class PassResult:
 PASSES: Final = (
     Pass("fold_constants", fold_constants, "computes what does not depend on the inputs, through the runtime itself"),
     Pass("simplify_if", simplify_if, "the branch of a known condition replaces its `if`; constants move into branches"),
-    Pass("simplify_loop", simplify_loop, "constants move into bodies of loops; what a loop leaves as it is is not carried"),
     Pass("eliminate_dead", eliminate_dead, "removes what no output needs"),
     Pass("eliminate_common", eliminate_common, "computes equal things once, keeps equal constants once"),
     Pass("drop_identity", drop_identity, "removes nodes that return their operand unchanged"),
