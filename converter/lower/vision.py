@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto
 
 from ..images import PIXEL_FORMATS
 from ..ir import Attribute, Value
-from .masks import as_int64, positions
+from .masks import as_int64
 from .node import OnnxNode
-from .registry import Result, lowers
+from .registry import lowers
 from .window import sizes_of, window_attributes
 
 _SAMPLING = {"bilinear": "linear", "linear": "linear", "nearest": "nearest", "bicubic": "cubic", "cubic": "cubic"}
@@ -24,45 +23,6 @@ def grid_sample(node: OnnxNode) -> Value:
         padding=_word(node, "padding_mode", {word: word for word in ("zeros", "border", "reflection")}),
         align_corners=node.integer("align_corners"),
     )
-
-
-@lowers("AffineGrid")
-def affine_grid(node: OnnxNode) -> Result:
-    """Each row of theta is times x, y (and z), and 1."""
-    theta, size = node.operand(0), node.operand(1)
-    shape, dtype = [*(node.shape(theta) or ()), None, None], node.dtype(theta)
-    listed = [*(node.shape(size) or ()), None]
-    known = {dim for dim in (shape[1], listed[0] - 2 if isinstance(listed[0], int) else None) if isinstance(dim, int)}
-    if not known:
-        return node.expand_function()  # it can wait for the shapes, but fails for a batch of one
-    rank = min(known)
-    if known - {2, 3} or len(known) > 1:
-        sizes = [[str(dim) for dim in given] for given in (shape[:-2], listed[:-1])]
-        raise node.invalid(
-            f"theta and size have the shapes {sizes[0]} and {sizes[1]}; [N, 2, 3] and [4], or [N, 3, 4] and [5] fit"
-        )
-
-    def column(index: int) -> Value:
-        """A column of theta, [N, rank], with axes for all positions between the two."""
-        picked = node.emit("gather", [theta, node.int64s(index)], axis=2)
-        return node.emit("unsqueeze", [picked, node.int64s(list(range(1, rank + 1)))])
-
-    wide = int(TensorProto.DOUBLE if dtype == TensorProto.DOUBLE else TensorProto.FLOAT)
-    grid = column(rank)
-    for index in range(rank):  # x, which runs along the last axis, comes first
-        axis = rank - 1 - index
-        count = node.emit("slice", [size, node.int64s([2 + axis]), node.int64s([3 + axis])])
-        steps = node.emit("mul", [positions(node, count, index + 1), node.int64s(2)])
-        if node.integer("align_corners"):
-            length = node.emit("max", [node.emit("sub", [count, node.int64s(1)]), node.int64s(1)])
-        else:
-            steps, length = node.emit("add", [steps, node.int64s(1)]), count
-        steps, length = (node.emit("cast", [value], to=wide, saturate=1) for value in (steps, length))
-        place = node.emit("sub", [node.emit("div", [steps, length]), node.constant(1, wide)])
-        if wide != dtype:
-            place = node.emit("cast", [place], to=dtype, saturate=1)
-        grid = node.emit("add", [grid, node.emit("mul", [place, column(index)])])
-    return grid
 
 
 @lowers("RoiAlign")
