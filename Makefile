@@ -18,7 +18,7 @@ CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
-.PHONY: demo test conformance conformance-update generated lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size clean
+.PHONY: demo test conformance conformance-update operators lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -70,12 +70,9 @@ conformance: $(VENV)/.dev
 conformance-update: $(VENV)/.dev
 	$(BIN)/python tests/conformance/run.py --update
 
-# Drawn ops and chains, compared with ONNX Runtime and onnx's evaluator.
-CASES ?= 20000
-SEED ?= 1
-
-generated: $(VENV)/.dev
-	$(BIN)/python -m tests.generated --cases $(CASES) --seed $(SEED)
+# The table of operators, from what is registered and what runs.
+operators: $(VENV)/.dev
+	$(BIN)/python -m jitney.converter.operators .
 
 # --- Quality ---------------------------------------------------------------------------------------------------------
 

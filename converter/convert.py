@@ -25,7 +25,7 @@ from .passes import PassResult, run_passes
 from .report import Report, Verification
 from .sample import Sample, check_seed, input_specs
 from .verify import Rebuild, Subject, verify_model
-from .write import Layout, lay_out
+from .write import Layout, lay_out, serialise
 
 Progress = Callable[[str, float], None]
 
@@ -64,7 +64,6 @@ def convert(
         report.warnings = loaded.warnings
     with timer.stage("lower", 0.1):
         model = lower(loaded, shapes, sizes_are_final=not dynamic_batch)
-        infer_shapes(model)
         report.lowered_nodes = _count(model.graph)
         specs = input_specs(model)
     with timer.stage("simplify", 0.25):
@@ -85,7 +84,7 @@ def convert(
             if not report.verification.ok:
                 raise Mismatch(
                     f"the converted model does not do what the ONNX model does; no file was written\n{report.verification}",
-                    hint="this is a fault in the converter: please report it. --no-verify writes the file all the same",
+                    hint="please report what `jitney convert --bisect` says of it; --no-verify writes the file all the same",
                 )
         else:
             report.verification = Verification("skipped", "not asked for")
@@ -97,8 +96,7 @@ def convert(
 
 def convert_to_bytes(source: Source, *, shapes: Shapes | None = None, dynamic_batch: bool = False) -> bytes:
     """The .jny file of the model as bytes, not verified."""
-    loaded = load(source)
-    return _converted(loaded, shapes, dynamic_batch)
+    return serialise(compile_model(load(source), shapes, dynamic_batch))
 
 
 def verify(
@@ -113,7 +111,6 @@ def verify(
     _check_settings(seed)
     loaded = load(source)
     model = lower(loaded, shapes)
-    infer_shapes(model)
     subject = Subject(converted, loaded, input_specs(model), _rebuilder(shapes, False))
     return verify_model(subject, sample=sample, seed=seed)
 
@@ -141,11 +138,10 @@ def _stage(target: Path, layout: Layout) -> StagedFile:
         return StagedFile(target, layout.pieces())
 
 
-def compile_model(loaded: Loaded) -> Model:
+def compile_model(loaded: Loaded, shapes: Shapes | None = None, dynamic_batch: bool = False) -> Model:
     """What `convert` does between loading and writing, for callers that change the loaded model or keep the result themselves."""
-    model = lower(loaded)
-    infer_shapes(model)
-    _simplify(model, False, None, None, None)
+    model = lower(loaded, shapes, sizes_are_final=not dynamic_batch)
+    _simplify(model, dynamic_batch, None, None, None)
     model.metadata = _metadata(loaded)
     return model
 
@@ -163,15 +159,10 @@ def _simplify(
 def _rebuilder(shapes: Shapes | None, dynamic_batch: bool) -> Rebuild:
     """Converts a variant of the model that has other outputs."""
 
-    return lambda variant: _converted(replace(variant, warnings=[]), shapes, dynamic_batch)
+    def rebuild(variant: Loaded) -> bytes:
+        return serialise(compile_model(replace(variant, warnings=[]), shapes, dynamic_batch))
 
-
-def _converted(loaded: Loaded, shapes: Shapes | None, dynamic_batch: bool) -> bytes:
-    model = lower(loaded, shapes, sizes_are_final=not dynamic_batch)
-    infer_shapes(model)
-    _simplify(model, dynamic_batch, None, None, None)
-    model.metadata = _metadata(loaded)
-    return b"".join(lay_out(model).pieces())
+    return rebuild
 
 
 def _target(source: Source, output: str | os.PathLike[str] | None) -> Path:

@@ -1,82 +1,88 @@
-"""Runs the ONNX model as others do: with ONNX Runtime if it is installed, otherwise with onnx's own evaluator."""
+"""Runs the ONNX model as others do, in a process of its own: with ONNX Runtime if it is installed, or onnx's evaluator."""
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
-from typing import Any
+from types import TracebackType
 
 import numpy as np
 import onnx
 from onnx import external_data_helper
-from onnx.reference import ReferenceEvaluator
-from onnx.reference.op_run import OpRun
 
 from .load import Loaded
+from .reference_process import BudgetExceeded, Crashed, ReferenceProcess, Refused, borrow, give_back
 from .sample import Array, Feeds
 
+__all__ = ["BudgetExceeded", "Crashed", "Reference", "Refused"]
 
-class BudgetExceeded(Exception):
-    """The evaluator needs more time than there is."""
+RUNNERS: tuple[str, ...] = ("onnxruntime", "evaluator")
+"""In order of preference: the second runs what the first does not know, crashes at, or cannot because it is not installed."""
 
 
 class Reference:
     """A model and what runs it. `deadline` is a time of time.monotonic()."""
 
     def __init__(self, source: Loaded, deadline: float) -> None:
+        """Raises Refused or Crashed if nothing can load the model, BudgetExceeded if that takes too long."""
+        self.name = ""
         self._output_names = [info.name for info in source.proto.graph.output]
-        self.name, self._run = _onnx_runtime(source) or _evaluator(source, deadline)
+        self._deadline = deadline
+        as_it_is = source.path is not None and not source.pictures
+        self._model = os.fspath(source.path) if as_it_is else _with_data(source).SerializeToString()  # type: ignore[arg-type]
+        self._runners = [*RUNNERS]
+        self._crash = ""
+        self._process: ReferenceProcess | None = None
+        self._load()
 
     def run(self, feeds: Feeds) -> dict[str, Array]:
-        """All outputs by name."""
-        return dict(zip(self._output_names, self._run(feeds), strict=True))
+        """All outputs by name. If what runs the model crashes, the next in order takes over."""
+        while True:
+            assert self._process is not None, "the reference is closed"
+            try:
+                outputs = self._process.call(self._deadline, "run", {name: np.asarray(array) for name, array in feeds.items()})
+            except Crashed as error:
+                self._note_crash(error)
+                self._load()
+            else:
+                return dict(zip(self._output_names, outputs, strict=True))
 
+    def close(self) -> None:
+        """Lets others use the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            give_back(process)
 
-_Runner = Callable[[Feeds], list[Array]]
+    def __enter__(self) -> Reference:
+        return self
 
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
 
-def _onnx_runtime(source: Loaded) -> tuple[str, _Runner] | None:
-    try:
-        import onnxruntime
-    except ImportError:
-        return None
-    if onnxruntime.__name__ != "onnxruntime":  # jitney.ort in its place: the model would be compared with itself
-        return None
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    # Its layout-changing optimisations are not what the model says.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    try:
-        model = (
-            os.fspath(source.path) if source.path is not None and not source.pictures else _with_data(source).SerializeToString()
-        )
-        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except Exception:
-        return None
-    return f"ONNX Runtime {onnxruntime.__version__}", lambda feeds: session.run(None, feeds)
+    def _load(self) -> None:
+        """Loads the model with the first runner that can."""
+        while True:
+            self._process = self._process if self._process is not None and self._process.alive else borrow()
+            try:
+                self.name = self._process.call(self._deadline, "load", self._runners[0], self._model) + self._crash
+                return
+            except Crashed as error:
+                self._note_crash(error)
+            except Refused:
+                if len(self._runners) == 1:
+                    raise
+                del self._runners[0]
+            except BudgetExceeded:
+                self._process = None
+                raise
 
-
-def _evaluator(source: Loaded, deadline: float) -> tuple[str, _Runner]:
-    evaluator = ReferenceEvaluator(_with_data(source), new_ops=[*CORRECTED])
-    for node in evaluator.rt_nodes_:
-        node.run = _within(deadline, node.run)
-
-    def run(feeds: Feeds) -> list[Array]:
-        # Overflow and division by zero give what IEEE arithmetic gives, here as there.
-        with np.errstate(all="ignore"):
-            return list(evaluator.run(None, feeds))
-
-    return f"onnx {onnx.__version__}'s evaluator", run
-
-
-def _within(deadline: float, run: Callable[..., Any]) -> Callable[..., Any]:
-    def timed(*args: Any, **options: Any) -> Any:
-        if time.monotonic() > deadline:
-            raise BudgetExceeded
-        return run(*args, **options)
-
-    return timed
+    def _note_crash(self, error: Crashed) -> None:
+        """Raises if there is no other runner."""
+        self._process = None
+        crashed = self.name or {"onnxruntime": "ONNX Runtime", "evaluator": "onnx's evaluator"}[self._runners[0]]
+        del self._runners[0]
+        self._crash = f" ({crashed} crashed: {error})"
+        if not self._runners:
+            raise Crashed(f"the reference crashed: {crashed} was {error}") from error
 
 
 def _with_data(source: Loaded) -> onnx.ModelProto:
@@ -88,28 +94,3 @@ def _with_data(source: Loaded) -> onnx.ModelProto:
     whole.CopyFrom(proto)
     external_data_helper.load_external_data_for_model(whole, str(folder))
     return whole
-
-
-class BatchNormalization(OpRun):
-    """Inference form for all opsets: the evaluator's own mixes batch statistics in when an old model states a momentum."""
-
-    def _run(self, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, epsilon: float = 1e-5, **_: Any) -> tuple[Any]:
-        shape = (-1,) + (1,) * (x.ndim - 2)
-        factor = scale / np.sqrt(variance + epsilon)
-        return ((x * factor.reshape(shape) + (bias - mean * factor).reshape(shape)).astype(x.dtype),)
-
-
-class LRN(OpRun):
-    """The evaluator's own computes as many channels as the batch has rows."""
-
-    def _run(self, x: Any, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, size: int = 1) -> tuple[Any]:
-        squares = x * x
-        before, after = (size - 1) // 2, size // 2
-        total = np.zeros_like(x)
-        for channel in range(x.shape[1]):
-            total[:, channel] = squares[:, max(0, channel - before) : channel + after + 1].sum(axis=1)
-        return ((x / (bias + alpha / size * total) ** beta).astype(x.dtype),)
-
-
-CORRECTED: tuple[type[OpRun], ...] = (BatchNormalization, LRN)
-"""Ops that onnx's evaluator gets wrong."""

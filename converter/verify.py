@@ -15,7 +15,7 @@ from jitney.errors import Error
 
 from .compare import check_output, with_noise
 from .load import Loaded
-from .reference import BudgetExceeded, Reference
+from .reference import BudgetExceeded, Crashed, Reference
 from .report import OutputCheck, Verification
 from .sample import Array, Feeds, InputSpec, Sample, draw, load_sample, random_feeds
 from .selection import chosen_by, with_outputs
@@ -27,7 +27,7 @@ _RANDOM_OPS: Final = {"RandomNormal", "RandomNormalLike", "RandomUniform", "Rand
 Rebuild = Callable[[Loaded], bytes]
 
 
-class _NotVerifiable(Exception):
+class NotVerifiable(Exception):
     """Nothing can be said; the text is the reason."""
 
 
@@ -57,13 +57,14 @@ def verify_model(
         return Verification(word, reason, name, tuple(checks), round(time.monotonic() - start, 3))  # type: ignore[arg-type]
 
     try:
-        reference = _reference(subject.source, start + budget)
-        name = reference.name
-        fed, expected = _first_that_runs(reference, feeds)
-        checks = _compare(subject, reference, fed, expected, seed)
+        with open_reference(subject.source, start + budget) as reference:
+            fed, expected = first_that_runs(reference, feeds)
+            name = reference.name
+            checks = _compare(subject, reference, fed, expected, seed)
+            name = reference.name
         if any(not check.ok for check in checks):
             checks = _look_behind_choices(subject, checks, fed, start + budget, seed)
-    except _NotVerifiable as error:
+    except (NotVerifiable, Crashed) as error:
         return outcome("not verifiable", str(error))
     except BudgetExceeded:
         return outcome(
@@ -75,14 +76,17 @@ def verify_model(
     return outcome("verified" if all(check.ok for check in checks) else "mismatch", "", checks)
 
 
-def _reference(source: Loaded, deadline: float) -> Reference:
+def open_reference(source: Loaded, deadline: float) -> Reference:
+    """What runs the ONNX model. Raises NotVerifiable if nothing can."""
     random = next((node.op_type for node in source.proto.graph.node if node.op_type in _RANDOM_OPS), None)
     if random is not None:
-        raise _NotVerifiable(f"the model draws random numbers ({random})")
+        raise NotVerifiable(f"the model draws random numbers ({random})")
     try:
         return Reference(source, deadline)
+    except (BudgetExceeded, Crashed):
+        raise
     except Exception as error:
-        raise _NotVerifiable(f"no reference can load the model: {_first_line(error).rstrip('.')}{_advice()}") from error
+        raise NotVerifiable(f"no reference can load the model: {_first_line(error).rstrip('.')}{_advice()}") from error
 
 
 def _advice() -> str:
@@ -90,7 +94,7 @@ def _advice() -> str:
     return "" if importlib.util.find_spec("onnxruntime") else "; ONNX Runtime knows more models: pip install onnxruntime"
 
 
-def _first_that_runs(reference: Reference, candidates: Iterable[Feeds]) -> tuple[Feeds, dict[str, Array]]:
+def first_that_runs(reference: Reference, candidates: Iterable[Feeds]) -> tuple[Feeds, dict[str, Array]]:
     """The first inputs that the reference accepts: which sizes suit a model is not written in it."""
     failure = "there are no inputs to try"
     for feeds in candidates:
@@ -98,14 +102,14 @@ def _first_that_runs(reference: Reference, candidates: Iterable[Feeds]) -> tuple
         if not isinstance(result, str):
             return feeds, result
         failure = result
-    raise _NotVerifiable(f"{reference.name} cannot run the model: {failure}{_advice()}")
+    raise NotVerifiable(f"{reference.name} cannot run the model: {failure}{_advice()}")
 
 
 def _attempt(reference: Reference, feeds: Feeds) -> dict[str, Array] | str:
     """The reference's results, or why there are none."""
     try:
         return reference.run(feeds)
-    except BudgetExceeded:
+    except (BudgetExceeded, Crashed):
         raise
     except Exception as error:
         shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in feeds.items())
@@ -164,8 +168,8 @@ def _look_behind_choices(
         if behind:
             variant = replace(subject.source, proto=with_outputs(subject.source.proto, behind), path=None)
             changed = replace(subject, converted=subject.rebuild(variant), source=variant)
-            reference = _reference(variant, deadline)
-            inner = _compare(changed, reference, feeds, reference.run(feeds), seed)
+            with open_reference(variant, deadline) as reference:
+                inner = _compare(changed, reference, feeds, reference.run(feeds), seed)
             if all(item.ok for item in inner):
                 check = replace(check, error=0.0, place=f"compared at {', '.join(behind)}, which it is chosen by")
         result.append(check)

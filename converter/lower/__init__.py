@@ -6,13 +6,13 @@ from collections import Counter
 
 import onnx
 
-from jitney.errors import InvalidModel, Unsupported
+from jitney.errors import Error, InvalidModel, Unsupported
 
 from ..dims import Shapes, input_types
+from ..infer import infer_shapes
 from ..ir import Model, Value
 from ..load import Loaded, canonical_domain
 from . import (  # noqa: F401  (importing a family registers its lowerings)
-    affine_grid,
     control,
     einsum,
     elementwise,
@@ -36,22 +36,48 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     rnn,
     rotary,
     scan,
+    sequences,
     vision,
     window,
 )
-from .graph import Context, GraphBuilder, Scope
+from .compound import OptionalValue, SequenceValue
+from .graph import Context, GraphBuilder, Poison, Scope
+from .problems import explain, summary
 from .registry import lowered_ops
 
-__all__ = ["lower", "lowered_ops"]
+__all__ = ["find_problems", "lower", "lowered_ops"]
 
 
 def lower(loaded: Loaded, shapes: Shapes | None = None, *, sizes_are_final: bool = True) -> Model:
-    """The model's IR. Raises one Unsupported that lists everything in the model that cannot be converted.
+    """The model's IR, with the types of all values. Raises one Unsupported that lists all nodes that cannot be converted.
 
     `sizes_are_final` is False if sizes that the model fixes will be opened later: then no branch is decided by them."""
-    proto = loaded.proto.graph
+    context = _context(loaded, sizes_are_final)
+    model = _lower(loaded, shapes, context)
+    if context.unsupported:
+        raise summary([error for error in context.unsupported if isinstance(error, Unsupported)])
+    return model
+
+
+def find_problems(loaded: Loaded, shapes: Shapes | None = None, *, sizes_are_final: bool = True) -> list[Error]:
+    """All that stands in the way of lowering the model; what follows from a problem that is listed is left out."""
+    context = _context(loaded, sizes_are_final)
+    context.collecting = True
+    try:
+        _lower(loaded, shapes, context)
+    except (InvalidModel, Unsupported) as error:
+        context.unsupported.append(error)
+    return context.unsupported
+
+
+def _context(loaded: Loaded, sizes_are_final: bool) -> Context:
     functions = {(canonical_domain(function.domain), function.name): function for function in loaded.proto.functions}
-    context = Context(loaded.folder, functions, sizes_are_final, _value_names(proto), warnings=loaded.warnings)
+    names = _value_names(loaded.proto.graph)
+    return Context(loaded.folder, functions, sizes_are_final, names, warnings=loaded.warnings)
+
+
+def _lower(loaded: Loaded, shapes: Shapes | None, context: Context) -> Model:
+    proto = loaded.proto.graph
     builder = GraphBuilder(context, proto.name)
     scope = Scope(loaded.opsets)
     # An initializer that is listed among the inputs too is a default that callers could override; it is taken as fixed.
@@ -60,18 +86,46 @@ def lower(loaded: Loaded, shapes: Shapes | None = None, *, sizes_are_final: bool
     names = Counter(info.name for info in inputs)
     if names and max(names.values()) > 1:
         raise InvalidModel(f"the input '{names.most_common(1)[0][0]}' is declared twice")
+    if context.collecting:
+        inputs = _without_bad_inputs(inputs, scope, context)
     for name, (dtype, shape) in input_types(inputs, shapes or {}).items():
         scope.values[name] = Value(name, dtype, shape)
         builder.graph.inputs.append(scope.values[name])
     if not proto.output:
         raise InvalidModel("the model has no outputs")
     builder.graph.outputs = builder.lower_body(proto, scope)
-    if context.unsupported:
-        raise _summary(context.unsupported)
+    for value in builder.graph.outputs:
+        if isinstance(value, (SequenceValue, OptionalValue)):
+            kind = "a sequence of tensors" if isinstance(value, SequenceValue) else "an optional value"
+            raise Unsupported(
+                f"an output of the model is {kind}; a run returns tensors only",
+                hint="let the model join the tensors (ConcatFromSequence), or return each as an output of its own",
+            )
     output_names = [info.name for info in proto.output]
     if len(set(output_names)) != len(output_names):
         raise InvalidModel("two outputs have the same name")
-    return Model(builder.graph, {}, output_names)
+    model = Model(builder.graph, {}, output_names)
+    if not context.unsupported:
+        try:
+            infer_shapes(model)
+        except (InvalidModel, Unsupported) as error:
+            explain(error, context.origin(error.node))
+            raise
+    return model
+
+
+def _without_bad_inputs(inputs: list[onnx.ValueInfoProto], scope: Scope, context: Context) -> list[onnx.ValueInfoProto]:
+    """Notes the inputs whose types cannot be had, and poisons what follows from them."""
+    good: list[onnx.ValueInfoProto] = []
+    for info in inputs:
+        try:
+            input_types([info], {})
+            good.append(info)
+        except (InvalidModel, Unsupported) as error:  # noqa: PERF203
+            explain(error, None)
+            context.unsupported.append(error)
+            scope.values[info.name] = Poison(info.name)
+    return good
 
 
 def _value_names(graph: onnx.GraphProto) -> set[str]:
@@ -83,21 +137,3 @@ def _value_names(graph: onnx.GraphProto) -> set[str]:
             if attribute.HasField("g"):
                 names |= _value_names(attribute.g)
     return names
-
-
-def _summary(errors: list[Unsupported]) -> Unsupported:
-    """One error that lists all."""
-    if len(errors) == 1:
-        return errors[0]
-    groups: dict[tuple[str, str], list[str]] = {}
-    for error in errors:
-        groups.setdefault((error.op, error.message), []).append(error.node)
-    lines = []
-    for (op, message), nodes in sorted(groups.items()):
-        shown = ", ".join(f"'{name}'" for name in nodes[:5]) + (f" and {len(nodes) - 5} more" if len(nodes) > 5 else "")
-        lines.append(f"  {len(nodes)} × {op}: {message} (node{'s' if len(nodes) > 1 else ''} {shown})")
-    hints = sorted({error.hint for error in errors if error.hint})
-    return Unsupported(
-        f"{len(errors)} nodes of the model cannot be converted:\n" + "\n".join(lines),
-        hint=" ".join(hints) or "replace these ops in the model, or ask for them in an issue",
-    )

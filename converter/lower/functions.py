@@ -11,6 +11,7 @@ from onnx import defs, helper
 
 from ..ir import Affine, Value
 from ..load import canonical_domain
+from .compound import SequenceValue
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ def _nearest(available: Sequence[int], version: int) -> int:
 def _type(value: Value | None) -> onnx.TypeProto:
     if value is None:
         return onnx.TypeProto()
+    if isinstance(value, SequenceValue):
+        return helper.make_sequence_type_proto(helper.make_tensor_type_proto(value.dtype, None))
     if value.shape is None:
         return helper.make_tensor_type_proto(value.dtype, None)
     shape = [str(dim) if isinstance(dim, Affine) else dim for dim in value.shape]

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import onnx
 from onnx import defs
 
-from jitney.errors import InvalidModel, Unsupported
+from jitney.errors import Error, InvalidModel, Unsupported
 
 from ..ir import Attribute, Graph, Node, Value, constant
 from ..load import canonical_domain
 from ..tensors import Array, sparse_to_array, to_array
 from .attributes import Schema, read_attributes
+from .compound import OptionalValue, SequenceValue, capture_compound
 from .foreign import foreign_schema
 from .functions import FunctionBody, function_body, has_body
 from .node import OnnxNode
+from .problems import Origin, explain, operand_texts, origin_of
 from .registry import Result, find_lowering
 from .types import Types
 
@@ -32,8 +36,14 @@ class Context:
     """False if a size that the model fixes will be opened later, so that nothing may be decided by it."""
     names: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
-    unsupported: list[Unsupported] = field(default_factory=list)
+    unsupported: list[Error] = field(default_factory=list)
+    collecting: bool = False
+    """Whether to go on after a node that is wrong, too, and to note it among those that are not supported."""
+    origins: dict[str, Origin] = field(default_factory=dict)
+    """Where IR nodes come from, by the names of ONNX nodes."""
     warnings: list[str] = field(default_factory=list)
+    unrolled: int = 0
+    """Nodes that loops were unrolled to so far."""
     _counters: dict[str, int] = field(default_factory=dict)
 
     def fresh(self, stem: str) -> str:
@@ -54,6 +64,19 @@ class Context:
         names, labels, unsupported, warnings, counters = state
         self.names, self.labels, self._counters = {*names}, {*labels}, {**counters}
         del self.unsupported[unsupported:], self.warnings[warnings:]
+
+    def note(self, error: InvalidModel) -> None:
+        """Raises the error, or goes on if problems are being collected."""
+        if not self.collecting:
+            raise error
+        explain(error, None)
+        self.unsupported.append(error)
+
+    def origin(self, name: str) -> Origin | None:
+        """Where the IR node of that name comes from: names are those of ONNX nodes, with the IR's op behind some of them."""
+        while name not in self.origins and "/" in name:
+            name = name.rpartition("/")[0]
+        return self.origins.get(name)
 
     def _unique(self, stem: str, taken: set[str]) -> str:
         name = stem
@@ -125,24 +148,28 @@ class GraphBuilder:
 
     def lower_body(self, proto: onnx.GraphProto, scope: Scope) -> list[Value]:
         """Lowers initializers and nodes; returns the graph's results. Inputs are in the scope already."""
+        folder = self.context.folder
         for initializer in proto.initializer:
-            self._define_constant(initializer.name, to_array(initializer, self.context.folder), initializer.data_type, scope)
+            self._define_constant(initializer, functools.partial(to_array, initializer, folder), scope)
         for sparse in proto.sparse_initializer:
-            self._define_constant(
-                sparse.values.name, sparse_to_array(sparse, self.context.folder), sparse.values.data_type, scope
-            )
+            self._define_constant(sparse.values, functools.partial(sparse_to_array, sparse, folder), scope)
         for node in _in_order(proto.node, scope.values):
             self.lower_node(node, scope)
         results = [self.find(info.name, scope) for info in proto.output]
         for info, result in zip(proto.output, results, strict=True):
             if result is None:
-                raise InvalidModel(f"nothing defines the output '{info.name}' of graph '{proto.name}'")
+                self.context.note(InvalidModel(f"nothing defines the output '{info.name}' of graph '{proto.name}'"))
         return [result for result in results if result is not None]
 
-    def _define_constant(self, name: str, array: Array, dtype: int, scope: Scope) -> None:
-        if name in scope.values:
-            raise InvalidModel(f"'{name}' is defined twice in graph '{self.graph.name}'")
-        scope.values[name] = constant(name, array, dtype)
+    def _define_constant(self, tensor: onnx.TensorProto, read: Callable[[], Array], scope: Scope) -> None:
+        if tensor.name in scope.values:
+            self.context.note(InvalidModel(f"'{tensor.name}' is defined twice in graph '{self.graph.name}'"))
+            return
+        try:
+            scope.values[tensor.name] = constant(tensor.name, read(), tensor.data_type)
+        except InvalidModel as error:
+            self.context.note(error)
+            scope.values[tensor.name] = Poison(tensor.name)
 
     def find(self, name: str, scope: Scope) -> Value | None:
         """The value of that name; from outside it is captured."""
@@ -160,6 +187,8 @@ class GraphBuilder:
         """The stand-in for a value of the graph around this one."""
         if isinstance(outer, Poison):
             return outer
+        if isinstance(outer, (SequenceValue, OptionalValue)):
+            return capture_compound(self, outer)
         if outer.is_constant:
             # Constants need no capture: each graph may hold them, the file stores them once.
             copy = Value(outer.name, outer.dtype, outer.shape, outer.constant)
@@ -173,10 +202,19 @@ class GraphBuilder:
     def lower_node(self, proto: onnx.NodeProto, scope: Scope) -> None:
         """Lowers one node and binds its results. What cannot be lowered is noted and its results are poisoned."""
         label = self.context.label(proto)
+        domain = canonical_domain(proto.domain)
+        self.context.origins[label] = origin_of(label, proto, domain, scope.opsets.get(domain, 0))
+        before = len(self.graph.nodes)
         try:
             results = self._lower(proto, scope, label)
-        except Unsupported as error:
+            if self.context.collecting:
+                self.types.settle_all()
+        except (InvalidModel, Unsupported) as error:
+            explain(error, self.context.origin(error.node or label), self._given(proto, scope))
+            if isinstance(error, InvalidModel) and not self.context.collecting:
+                raise
             self.context.unsupported.append(error)
+            del self.graph.nodes[before:]
             results = [Poison(name) for name in proto.output]
         if isinstance(results, Value):
             results = [results]
@@ -187,11 +225,20 @@ class GraphBuilder:
             if name and result is not None:
                 self._bind(name, result, scope)
 
+    def _given(self, proto: onnx.NodeProto, scope: Scope) -> list[str]:
+        """The node's operands in words."""
+        values = [self.find(name, scope) if name else None for name in proto.input]
+        for value in values:
+            if value is not None:
+                with contextlib.suppress(Error):
+                    self.types.settle(value)
+        return operand_texts(proto.input, values)
+
     def _bind(self, name: str, value: Value, scope: Scope) -> None:
         if name in scope.values:
-            raise InvalidModel(
-                f"'{name}' is defined twice in graph '{self.graph.name}'", hint="the model is not in single-assignment form"
-            )
+            hint = "the model is not in single-assignment form"
+            self.context.note(InvalidModel(f"'{name}' is defined twice in graph '{self.graph.name}'", hint=hint))
+            return
         if value in self._provisional and not scope.function:
             value.name = name
             self._provisional.remove(value)
@@ -200,19 +247,19 @@ class GraphBuilder:
     def _lower(self, proto: onnx.NodeProto, scope: Scope, label: str) -> Result:
         domain = canonical_domain(proto.domain)
         version = scope.opsets.get(domain, 0)
-        where = f"opset {version}" if not domain else f"{domain} {version}"
         inputs = [self._operand(name, proto, scope, label) for name in proto.input]
-        poisoned = any(isinstance(value, Poison) for value in inputs)
+        poisoned = any(is_poisoned(value) for value in inputs)
 
         local = self.context.functions.get((domain, proto.op_type))
         if local is not None:
             bound = {default.name: default for default in local.attribute_proto} | {
                 given.name: given for given in proto.attribute
             }
-            return self._expand(FunctionBody.of(local), inputs, bound, label, proto)
+            return self._expand(FunctionBody.of(local), inputs, bound, label, proto, own=True)
         schema = _schema(proto.op_type, version, domain)
         if schema is None:
-            raise Unsupported("this op is not known", node=label, op=f"{proto.op_type} ({where})")
+            self._look_through(proto, scope)
+            raise Unsupported("this op is not known", node=label)
         attributes = read_attributes(proto, schema, scope.attributes, label)
         function = find_lowering(domain, proto.op_type, schema.since_version)
         node = OnnxNode(
@@ -226,11 +273,18 @@ class GraphBuilder:
             lambda: self._expand_schema(node, schema, version),
         )
         if function is None and not has_body(schema):
-            raise Unsupported("this op is not supported", node=label, op=f"{proto.op_type} ({where})")
+            self._look_through(proto, scope)
+            raise Unsupported("this op is not supported", node=label)
         if poisoned:
-            self._look_through(node, scope)
+            self._look_through(proto, scope)
             return [Poison(name) for name in proto.output]
         self._check_arity(node, schema)
+        compound = next((value for value in inputs if isinstance(value, (SequenceValue, OptionalValue))), None)
+        if compound is not None and proto.op_type not in _TAKE_COMPOUNDS:
+            kind = "a sequence" if isinstance(compound, SequenceValue) else "an optional value"
+            raise node.invalid(f"its operand '{compound.name}' is {kind}, which this op does not take")
+        if compound is not None and proto.op_type == "Identity":
+            return compound
         return function(node) if function is not None else node.expand_function()
 
     def _operand(self, name: str, proto: onnx.NodeProto, scope: Scope, label: str) -> Value | None:
@@ -252,9 +306,9 @@ class GraphBuilder:
                 f"{node.op} node '{node.label}': the attribute '{unknown[0]}' is not known and was ignored"
             )
 
-    def _look_through(self, node: OnnxNode, scope: Scope) -> None:
+    def _look_through(self, proto: onnx.NodeProto, scope: Scope) -> None:
         """Notes what is unsupported inside the subgraphs of a node that itself cannot be lowered."""
-        for attribute in node.proto.attribute:
+        for attribute in proto.attribute:
             if attribute.HasField("g"):
                 builder = self.nested(attribute.g.name, scope)
                 inputs: dict[str, Value] = {info.name: Poison(info.name) for info in attribute.g.input}
@@ -295,7 +349,9 @@ class GraphBuilder:
         bound: Mapping[str, onnx.AttributeProto],
         label: str,
         proto: onnx.NodeProto,
+        own: bool = False,
     ) -> Result:
+        """Lowers a function's body in place of a node. Of the model's `own` functions, problems are told node by node."""
         values = {name: value for name, value in zip(body.inputs, inputs, strict=False) if value is not None}
         scope = Scope(body.opsets, values, bound, function=True)
         before = len(self.context.unsupported)
@@ -309,7 +365,7 @@ class GraphBuilder:
                     copy.input[index] = ""
             self.lower_node(copy, scope)
         inside = self.context.unsupported[before:]
-        if inside:
+        if inside and not (self.context.collecting and own):
             del self.context.unsupported[before:]
             names = ", ".join(sorted({error.op or error.message for error in inside}))
             raise Unsupported(f"its function body needs what is not supported: {names}", node=label, op=proto.op_type)
@@ -322,6 +378,19 @@ def _schema(op: str, version: int, domain: str) -> Schema | None:
         return defs.get_schema(op, version, domain)
     except defs.SchemaError:
         return foreign_schema(domain, op)
+
+
+_TAKE_COMPOUNDS = {
+    *("SequenceInsert", "SequenceErase", "SequenceAt", "SequenceLength", "ConcatFromSequence", "SequenceMap"),
+    *("Optional", "OptionalHasElement", "OptionalGetElement", "Identity", "Loop"),
+}
+
+
+def is_poisoned(value: Value | None) -> bool:
+    """Whether the value, or a part of it, comes from what cannot be lowered."""
+    if isinstance(value, SequenceValue):
+        return any(isinstance(item, Poison) for item in value.items)
+    return isinstance(value, Poison) or (isinstance(value, OptionalValue) and isinstance(value.element, Poison))
 
 
 def _in_order(nodes: Sequence[onnx.NodeProto], known: Mapping[str, Value]) -> list[onnx.NodeProto]:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir import Value
-from .graph import GraphBuilder, Poison
-from .loop_builder import Body, build_loop, check_body, lower_body, true
+from .compound import move_axis
+from .graph import Poison, Scope
+from .loop_builder import Body, Frame, Inside, build_loop, check_body, true
 from .node import OnnxNode
 from .registry import Result, lowers
 
@@ -26,17 +27,18 @@ def scan(node: OnnxNode) -> Result:
     axes = [node.axis(axis, node.rank(x)) for axis, x in zip(_listed(node, "scan_input_axes", count), scanned, strict=True)]
     backward = _listed(node, "scan_input_directions", count)
 
-    def build(inner: GraphBuilder, number: Value, carried: list[Value]) -> Body:
-        slices = []
+    def build(inside: Inside) -> Body:
+        inner, slices = inside.builder, []
         for x, axis, reverse in zip(scanned, axes, backward, strict=True):
             # Indices below 0 count from the end: ~i is -1 - i.
-            index = inner.emit(f"{node.label}/index", "bitwise_not", [number]) if reverse else number
-            slices.append(inner.emit(f"{node.label}/slice", "gather", [inner.capture(x), index], axis=axis))
-        results = lower_body(node, inner, body, [*carried, *slices])
+            index = inner.emit(f"{node.label}/index", "bitwise_not", [inside.number]) if reverse else inside.number
+            slices.append(inner.emit(f"{node.label}/slice", "gather", [inside.take(x), index], axis=axis))
+        results = inside.lower(node, body, [*inside.carried, *slices])
         return Body(true(inner, node.label), results[:states], results[states:])
 
     trips = _common_length(node, [(x, axis) for x, axis in zip(scanned, axes, strict=True)])
-    results = build_loop(node, node.builder, node.label, (trips, None), node.operands[:states], build)
+    frame = Frame(node, node.builder, node.scope, node.label, trips, None, node.operands[:states], body, False)
+    results = build_loop(frame, build)
     out_axes, out_backward = _listed(node, "scan_output_axes", outputs), _listed(node, "scan_output_directions", outputs)
     for index in range(states, min(len(results), node.output_count)):
         if not isinstance(results[index], Poison):
@@ -71,10 +73,7 @@ def _arranged(node: OnnxNode, stacked: Value, axis: int, reverse: int) -> Value:
     if axis == 0:
         return stacked
     rank = node.rank(stacked)
-    axis = node.axis(axis, rank)
-    perm = [*range(1, rank)]
-    perm.insert(axis, 0)
-    return stacked if axis == 0 else node.emit("transpose", [stacked], perm=perm)
+    return move_axis(node.builder, node.label, stacked, rank, 0, node.axis(axis, rank))
 
 
 @lowers("Scan", since=8)
@@ -93,39 +92,41 @@ def scan_batches(node: OnnxNode) -> Result:
     batch = node.emit("shape", [operands[0]], start=0, end=1)
     longest = _common_length(node, [(x, 1) for x in operands[states:]])
 
-    def each(outer: GraphBuilder, row: Value, _: list[Value]) -> Body:
-        rows = [outer.emit(f"{label}/row", "gather", [outer.capture(x), row], axis=0) for x in operands]
-        length = outer.capture(longest)
-        whole = length
+    def each(around: Inside) -> Body:
+        outer = around.builder
+        rows = [outer.emit(f"{label}/row", "gather", [around.take(x), around.number], axis=0) for x in operands]
+        length = whole = around.take(longest)
         if lengths is not None:
-            own = outer.emit(f"{label}/length", "gather", [outer.capture(lengths), row], axis=0)
+            own = outer.emit(f"{label}/length", "gather", [around.take(lengths), around.number], axis=0)
             length = outer.emit(f"{label}/length", "reshape", [own, node.int64s([1])], allow_zero=0)
 
-        def step(inner: GraphBuilder, number: Value, carried: list[Value]) -> Body:
-            slices = []
+        def step(inside: Inside) -> Body:
+            inner, slices = inside.builder, []
             for x, reverse in zip(rows[states:], backward, strict=True):
-                index = number
+                index = inside.number
                 if reverse:
-                    scalar = inner.emit(f"{label}/length", "reshape", [inner.capture(length), node.int64s([])], allow_zero=0)
-                    left = inner.emit(f"{label}/left", "sub", [scalar, number])
+                    scalar = inner.emit(f"{label}/length", "reshape", [inside.take(length), node.int64s([])], allow_zero=0)
+                    left = inner.emit(f"{label}/left", "sub", [scalar, index])
                     index = inner.emit(f"{label}/index", "sub", [left, node.int64s(1)])
-                slices.append(inner.emit(f"{label}/slice", "gather", [inner.capture(x), index], axis=0))
-            results = lower_body(node, inner, body, [*carried, *slices])
+                slices.append(inner.emit(f"{label}/slice", "gather", [inside.take(x), index], axis=0))
+            results = inside.lower(node, body, [*inside.carried, *slices])
             return Body(true(inner, label), results[:states], results[states:])
 
-        results = build_loop(node, outer, f"{label}/row", (length, None), rows[:states], step)
+        # What the row's builder does not know by name, it captures.
+        scope = Scope(node.scope.opsets, {}, node.scope.attributes, around.outer is not None, around.outer)
+        results = build_loop(Frame(node, outer, scope, f"{label}/row", length, None, rows[:states], body, False), step)
         if any(isinstance(result, Poison) for result in results):
             return Body(true(outer, label), [], results)
         if lengths is not None:
             missing = outer.emit(f"{label}/missing", "sub", [whole, length])
-            results[states:] = [_padded(node, outer, result, missing) for result in results[states:]]
+            results[states:] = [_padded(node, around, result, missing) for result in results[states:]]
         return Body(true(outer, label), [], results)
 
-    return build_loop(node, node.builder, label, (batch, None), [], each)
+    return build_loop(Frame(node, node.builder, node.scope, label, batch, None, [], body, False), each)
 
 
-def _padded(node: OnnxNode, outer: GraphBuilder, rows: Value, missing: Value) -> Value:
+def _padded(node: OnnxNode, around: Inside, rows: Value, missing: Value) -> Value:
     """As many rows of zeros behind the others as are missing."""
-    outer.types.settle(rows)
+    outer = around.builder
     pads = outer.emit(f"{node.label}/pads", "concat", [node.int64s([0]), missing], axis=0)
     return outer.emit(f"{node.label}/pad", "pad", [rows, pads, None, node.int64s([0])], mode="constant")

@@ -13,12 +13,18 @@ class Types:
         self._pending: list[Node] = []
 
     def add(self, node: Node) -> None:
-        """Tells of a new node, in topological order."""
-        self._pending.append(node)
+        """Tells of a new node, in topological order; or of one that has got another result since."""
+        if node not in self._pending:
+            self._pending.append(node)
 
     def settle(self, value: Value) -> None:
         """Fills in the value's dtype and shape as far as they can be known."""
-        if value.is_constant or not self._pending or (value.dtype and value.shape is not None):
+        if not value.is_constant and not (value.dtype and value.shape is not None):
+            self.settle_all()
+
+    def settle_all(self) -> None:
+        """Fills in the types of all values."""
+        if not self._pending:
             return
         nodes, self._pending = self._pending, []
         made = {id(result) for node in nodes for result in node.outputs}

@@ -29,6 +29,7 @@ from .recognise_clip import recognise_clip
 from .recognise_layer_norm import recognise_layer_norm
 from .rewriter import graphs_of
 from .simplify_if import simplify_if
+from .simplify_loop import simplify_loop
 from .simplify_reshape import simplify_reshape
 from .simplify_transpose import simplify_transpose
 
@@ -55,6 +56,7 @@ class PassResult:
 PASSES: Final = (
     Pass("fold_constants", fold_constants, "computes what does not depend on the inputs, through the runtime itself"),
     Pass("simplify_if", simplify_if, "the branch of a known condition replaces its `if`; constants move into branches"),
+    Pass("simplify_loop", simplify_loop, "constants move into bodies of loops; what a loop leaves as it is is not carried"),
     Pass("eliminate_dead", eliminate_dead, "removes what no output needs"),
     Pass("eliminate_common", eliminate_common, "computes equal things once, keeps equal constants once"),
     Pass("drop_identity", drop_identity, "removes nodes that return their operand unchanged"),
@@ -86,10 +88,11 @@ def run_passes(
     model: Model,
     *,
     stop_after: str | None = None,
+    limit: int | None = None,
     dump: str | os.PathLike[str] | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> list[PassResult]:
-    """Runs all passes in rounds until a round changes nothing, or only up to the first run of `stop_after`.
+    """Runs all passes in rounds until a round changes nothing, or only up to the first run of `stop_after`, or `limit` runs.
 
     `dump` is a folder: the graph after each run that changed it is written there as NN_name.txt. `progress` is told the name of
     each pass and how far the round is (from 0 to 1)."""
@@ -108,6 +111,8 @@ def run_passes(
         infer_shapes(model)
         start = len(results)
         for position, each in enumerate(PASSES):
+            if len(results) == limit:
+                return results
             if progress is not None:
                 progress(each.name, position / len(PASSES))
             changes = each.function(model)

@@ -38,8 +38,11 @@ py::str text(const std::string& bytes) {
 
 void raise(const Error& error) {
   const py::object type = py::module_::import("jitney.errors").attr(class_name(error.code()));
-  const py::object instance = type(text(error.message()), py::arg("node") = text(error.node()), py::arg("op") = text(error.op()),
-                                   py::arg("hint") = text(error.hint()));
+  py::list inputs;
+  for (const std::string& input : error.inputs()) inputs.append(text(input));
+  const py::object instance =
+      type(text(error.message()), py::arg("node") = text(error.node()), py::arg("op") = text(error.op()),
+           py::arg("hint") = text(error.hint()), py::arg("opset") = text(error.opset()), py::arg("inputs") = py::tuple(inputs));
   PyErr_SetObject(type.ptr(), instance.ptr());
 }
 

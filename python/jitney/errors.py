@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class Error(Exception):
     """Base of all errors that Jitney raises on purpose.
 
     `message` says what was given and what was wanted; `hint`, if any, what to do; `node` and `op` name the place in the
-    model, where there is one; `code` is a short stable word for programs.
+    model, where there is one, `opset` the version of the op, and `inputs` what the node was given, e.g. "x: float32[1, 3]";
+    `code` is a short stable word for programs.
     """
 
     code = "error"
 
-    def __init__(self, message: str, *, node: str = "", op: str = "", hint: str = "") -> None:
+    def __init__(
+        self, message: str, *, node: str = "", op: str = "", hint: str = "", opset: str = "", inputs: Sequence[str] = ()
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.node = node
         self.op = op
         self.hint = hint
+        self.opset = opset
+        self.inputs = tuple(inputs)
 
     @property
     def where(self) -> str:
-        """The node and op in words, or an empty string."""
-        if self.node and self.op:
-            return f"in {self.op} node '{self.node}'"
-        if self.node:
-            return f"in node '{self.node}'"
-        return f"in a {self.op} node" if self.op else ""
+        """The node, its op and what it was given, in words, or an empty string."""
+        if not self.node and not self.op:
+            return ""
+        kind = f"{self.op} node" if self.op else "node"
+        place = f"in {kind} '{self.node}'" if self.node else f"in a {kind}"
+        return place + (f", opset {self.opset}" if self.opset else "") + (f", of {', '.join(self.inputs)}" if self.inputs else "")
 
     def __str__(self) -> str:
         place = f" ({self.where})" if self.where else ""

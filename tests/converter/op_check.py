@@ -14,11 +14,11 @@ from onnx import TensorProto, defs, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from jitney import Session
+from jitney.converter.corrected_ops import CORRECTED
 from jitney.converter.infer import infer_shapes
 from jitney.converter.load import load
 from jitney.converter.lower import lower
 from jitney.converter.passes import run_passes
-from jitney.converter.reference import CORRECTED
 from jitney.converter.write import serialise
 
 Array = npt.NDArray[Any]

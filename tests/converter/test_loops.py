@@ -251,9 +251,14 @@ def test_values_that_pass_through_and_are_exchanged() -> None:
 def test_element_types(dtype: Any) -> None:
     number = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     graph = body([helper.make_node("Where", ["flag", "a", "b"], ["a2"])], ["a"], ["a2", "a"], dtype=number)
-    inputs = [value("flag", [3], BOOL), value("a0", [3], number), value("b", [3], number)]
-    model = looping(graph, ["n", "", "a0"], ["y", "ys"], inputs, initializers=[const("n", 20)])
-    feeds = {"flag": np.array([True, False, True]), "a0": np.array([1, 0, 1], dtype), "b": np.array([0, 1, 1], dtype)}
+    inputs = [value("n", [], INT64), value("flag", [3], BOOL), value("a0", [3], number), value("b", [3], number)]
+    model = looping(graph, ["n", "", "a0"], ["y", "ys"], inputs)
+    feeds = {
+        "n": np.array(20),
+        "flag": np.array([True, False, True]),
+        "a0": np.array([1, 0, 1], dtype),
+        "b": np.array([0, 1, 1], dtype),
+    }
     check_model(model, feeds)
 
 

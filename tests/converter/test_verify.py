@@ -66,7 +66,7 @@ def test_what_no_reference_can_run_is_not_verifiable(tmp_path: Path) -> None:
 
 
 def test_the_time_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jitney.converter.reference._onnx_runtime", lambda source: None)
+    monkeypatch.setattr("jitney.converter.reference.RUNNERS", ("evaluator",))
     model = model_with("Relu")
     lowered = lower(load(model))
     subject = VERIFY.Subject(convert_bytes(model), load(model), input_specs(lowered), lambda variant: b"")
@@ -75,7 +75,7 @@ def test_the_time_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_onnx_own_evaluator_serves_where_onnx_runtime_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jitney.converter.reference._onnx_runtime", lambda source: None)
+    monkeypatch.setattr("jitney.converter.reference.RUNNERS", ("evaluator",))
     operands = ["x", "s", "b", "m", "v"]
     constants = [numpy_helper.from_array(np.abs(floats(3, seed=i)) + 0.1, name) for i, name in enumerate(operands[1:])]
     node = helper.make_node("BatchNormalization", operands, ["y"], momentum=0.5)

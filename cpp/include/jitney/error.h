@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "jitney/export.h"
 
@@ -23,7 +24,7 @@ enum class ErrorCode {
 /// Name of a code as used in messages and in Python's `Error.code`, e.g. "invalid_input".
 JITNEY_API std::string_view to_string(ErrorCode code) noexcept;
 
-/// Says what was given, what was wanted, where (node and op, if known) and what to do (hint).
+/// Says what was given, what was wanted, where (node, its op and operands, if known) and what to do (hint).
 class JITNEY_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message, std::string hint = {});
@@ -33,10 +34,17 @@ class JITNEY_API Error : public std::runtime_error {
   const std::string& message() const noexcept { return message_; }
   const std::string& node() const noexcept { return node_; }
   const std::string& op() const noexcept { return op_; }
+  /// What the node was given: name, dtype and shape of each operand, e.g. "x: float32[1, 3]".
+  const std::vector<std::string>& inputs() const noexcept { return inputs_; }
+  /// The version of ONNX's op set that the model was written in, e.g. "ai.onnx 17".
+  const std::string& opset() const noexcept { return opset_; }
   const std::string& hint() const noexcept { return hint_; }
 
-  /// A copy that also names the node and op in which the failure arose (kept if already named).
-  Error at(std::string_view node, std::string_view op) const;
+  /// A copy that also names the node and op in which the failure arose (kept if already named), and what it was given.
+  Error at(std::string_view node, std::string_view op, std::vector<std::string> inputs = {}) const;
+  /// Copies with an opset, where a node is named, and with a hint (kept if there is one).
+  Error of_opset(std::string_view opset) const;
+  Error with_hint(std::string_view hint) const;
 
   const char* what() const noexcept override { return what_.c_str(); }
 
@@ -44,7 +52,8 @@ class JITNEY_API Error : public std::runtime_error {
   void compose();
 
   ErrorCode code_;
-  std::string message_, node_, op_, hint_, what_;
+  std::string message_, node_, op_, opset_, hint_, what_;
+  std::vector<std::string> inputs_;
 };
 
 }  // namespace jitney

@@ -186,7 +186,7 @@ constexpr AttributeSpec kLoop[] = {
 
 constexpr OpDef kOps[] = {
     {"if", {1, kAnyNumber}, {1, kAnyNumber}, kIf, infer_if, nullptr, nullptr, 0b1},
-    {"loop", {0, kAnyNumber}, {1, kAnyNumber}, kLoop, infer_loop, nullptr, nullptr, 0, true},
+    {"loop", {0, kAnyNumber}, {0, kAnyNumber}, kLoop, infer_loop, nullptr, nullptr, 0, true},
 };
 
 }  // namespace

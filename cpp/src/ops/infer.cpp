@@ -1,6 +1,7 @@
 // Shape inference of whole graphs.
 #include "ops/infer.h"
 
+#include "base/operand_text.h"
 #include "ops/access.h"
 
 namespace jitney {
@@ -22,13 +23,46 @@ std::vector<Facts> outputs_of(const Graph& graph, const std::vector<Facts>& fact
   return outputs;
 }
 
+std::string in_words(const SymShape& shape, const std::vector<std::string>& symbols) {
+  if (!shape.ranked) return "[...]";
+  std::string text;
+  for (const Dim& dim : shape.dims) text += (text.empty() ? "" : ", ") + to_string(dim, symbols);
+  return "[" + text + "]";
+}
+
+/// Shape rules know symbols by number ("#2"); people know them by name.
+std::string with_names(std::string message, const std::vector<std::string>& symbols) {
+  for (std::size_t at = message.find('#'); at != std::string::npos; at = message.find('#', at + 1)) {
+    std::size_t end = at + 1;
+    std::size_t number = 0;
+    while (end < message.size() && message[end] >= '0' && message[end] <= '9' && number < symbols.size())
+      number = number * 10 + static_cast<std::size_t>(message[end++] - '0');
+    if (end > at + 1 && number < symbols.size()) message.replace(at, end - at, symbols[number]);
+  }
+  return message;
+}
+
+std::vector<std::string> given(const ModelGraph& model, const Graph& graph, const Node& node,
+                               const std::vector<const Facts*>& inputs) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr) {
+      add_operand_text(texts, {}, DType::undefined, {});
+    } else {
+      const std::string& name = graph.values[static_cast<std::size_t>(node.inputs[i])].name;
+      add_operand_text(texts, name, inputs[i]->dtype, in_words(inputs[i]->shape, model.symbols));
+    }
+  }
+  return texts;
+}
+
 /// Visits to nodes of subgraphs that one inference may take: bodies of loops are visited until their shapes settle, and what is
 /// nested in them again each time.
 constexpr std::size_t kMostVisits = std::size_t{1} << 20;
 
 std::vector<Facts> infer_nested(const ModelGraph& model, std::uint32_t index, std::span<const Facts> inputs, std::size_t& visits);
 
-void infer_node(const ModelGraph& model, const Node& node, std::vector<Facts>& facts, std::size_t& visits) {
+void infer_node(const ModelGraph& model, const Graph& graph, const Node& node, std::vector<Facts>& facts, std::size_t& visits) {
   const OpDef& op = check_node(node);
   std::vector<const Facts*> inputs;
   for (const ValueId value : node.inputs) inputs.push_back(value == kNoValue ? nullptr : &facts[static_cast<std::size_t>(value)]);
@@ -45,7 +79,9 @@ void infer_node(const ModelGraph& model, const Node& node, std::vector<Facts>& f
   } catch (const Error& error) {
     // Attributes that no input can satisfy are the model's fault; of what kind the rule cannot know.
     const ErrorCode code = error.code() == ErrorCode::invalid_input ? ErrorCode::invalid_model : error.code();
-    throw Error(code, error.message(), error.hint()).at(error.node(), error.op()).at(node.name, node.op);
+    throw Error(code, with_names(error.message(), model.symbols), error.hint())
+        .at(error.node(), error.op(), error.inputs())
+        .at(node.name, node.op, given(model, graph, node, inputs));
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (node.outputs[i] != kNoValue) facts[static_cast<std::size_t>(node.outputs[i])] = std::move(outputs[i]);
@@ -65,7 +101,7 @@ std::vector<Facts> infer_nested(const ModelGraph& model, std::uint32_t index, st
     if (constant >= 0) facts[i] = facts_of(model.constants.at(static_cast<std::size_t>(constant)));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) facts[static_cast<std::size_t>(graph.inputs[i])] = inputs[i];
-  for (const Node& node : graph.nodes) infer_node(model, node, facts, visits);
+  for (const Node& node : graph.nodes) infer_node(model, graph, node, facts, visits);
   return facts;
 }
 

@@ -49,7 +49,7 @@ std::vector<PlacedGroup> Layout::run() {
     try {
       i += place(i);
     } catch (const Error& error) {
-      throw error.at(nodes[i].node->name, nodes[i].node->op);
+      throw error.at(nodes[i].node->name, nodes[i].node->op, given(plan_.program, nodes[i]));
     }
   }
   if (plan_.program.cut) {

@@ -1,6 +1,7 @@
 // Puts the stages together: layout, prepared steps, memory.
 #include <algorithm>
 
+#include "base/operand_text.h"
 #include "plan/layout.h"
 #include "plan/memory.h"
 #include "plan/memory_verify.h"
@@ -19,6 +20,12 @@ std::string joined(const std::vector<NodeRequest>& nodes, const std::string Node
   return all;
 }
 
+std::vector<std::string> given(const NodeRequest& request) {
+  std::vector<std::string> texts;
+  for (const Operand& operand : request.inputs) add_operand_text(texts, {}, operand.dtype, to_string(operand.shape));
+  return texts;
+}
+
 void prepare_steps(Plan& plan, std::vector<PlacedGroup> groups, const PlanOptions& options) {
   plan.weight_data.assign(plan.weights.size(), nullptr);
   std::vector<bool> read(plan.weights.size(), false);
@@ -30,7 +37,7 @@ void prepare_steps(Plan& plan, std::vector<PlacedGroup> groups, const PlanOption
     try {
       planned.step = options.backend.prepare(group.nodes, options.cache, options.threads);
     } catch (const Error& error) {
-      throw error.at(planned.node, planned.op);
+      throw error.at(planned.node, planned.op, given(group.nodes.front()));
     }
     planned.backend = options.backend.name();
     for (const NodeRequest& request : group.nodes)

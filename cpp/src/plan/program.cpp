@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/operand_text.h"
+
 namespace jitney {
 namespace {
 
@@ -29,13 +31,21 @@ class Walker {
       try {
         if (!visit(node, *model_.ops[frame.graph][frame.next])) break;
       } catch (const Error& error) {
-        throw error.at(node.name, node.op);
+        throw error.at(node.name, node.op, given(node));
       }
     }
     remove_dead_nodes();
   }
 
  private:
+  /// What the node that is being visited was given, as far as it is known.
+  std::vector<std::string> given(const Node& node) const {
+    FlatNode flat;
+    for (const ValueId id : node.inputs)
+      flat.inputs.push_back(id == kNoValue ? -1 : std::max(cursor_.back().map[static_cast<std::size_t>(id)], -1));
+    return jitney::given(program_, flat);
+  }
+
   FlatId lookup(Frame& frame, ValueId id) {
     if (id == kNoValue) return -1;
     FlatId& flat = frame.map[static_cast<std::size_t>(id)];
@@ -318,6 +328,19 @@ class Walker {
 };
 
 }  // namespace
+
+std::vector<std::string> given(const Program& program, const FlatNode& node) {
+  std::vector<std::string> texts;
+  for (const FlatId id : node.inputs) {
+    if (id < 0) {
+      add_operand_text(texts, {}, DType::undefined, {});
+      continue;
+    }
+    const FlatValue& value = program.values[static_cast<std::size_t>(id)];
+    add_operand_text(texts, value.name, value.dtype, to_string(value.shape));
+  }
+  return texts;
+}
 
 Program begin_program(const ModelView& model, std::uint32_t index, std::span<const ProgramInput> inputs) {
   Program program;

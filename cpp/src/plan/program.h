@@ -45,6 +45,10 @@ struct FlatNode {
   std::vector<FlatId> outputs;  // -1: nobody reads it
 };
 
+struct Program;
+/// The node's operands in words, for messages.
+std::vector<std::string> given(const Program& program, const FlatNode& node);
+
 /// How far the walk through nested graphs has come: innermost graph last.
 struct Frame {
   std::uint32_t graph = 0;

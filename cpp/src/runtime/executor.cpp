@@ -30,6 +30,22 @@ void append_shape(PlanKey& key, const Shape& shape) {
 
 namespace {
 
+/// Operands in words of the (first) node that a step of that name runs.
+std::vector<std::string> given_to(const Program& program, std::string_view step) {
+  for (const FlatNode& node : program.nodes) {
+    const std::string& name = node.node->name;
+    if (!name.empty() && step.starts_with(name) && (step.size() == name.size() || step[name.size()] == '+'))
+      return given(program, node);
+  }
+  return {};
+}
+
+/// `error`, with the opset that the model was written in.
+Error of_model(const Error& error, const detail::ModelData& model) {
+  const auto found = model.graph.metadata.find("onnx.opset");
+  return found == model.graph.metadata.end() ? error : error.of_opset(found->second);
+}
+
 class Run {
  public:
   Run(const Engine& engine, ExecutionContext& context, const BindOutputs& bind)
@@ -111,7 +127,7 @@ class Run {
       try {
         step.step->run(run);
       } catch (const Error& error) {
-        throw error.at(step.node, step.op);
+        throw error.at(step.node, step.op, given_to(plan.program, step.node));
       }
       guard.after(i);
       if (!engine_.profile) continue;
@@ -180,7 +196,7 @@ class Run {
     try {
       node.op->compute(ComputeContext(*node.node, level.dynamic, outputs, allocate));
     } catch (const Error& error) {
-      throw error.at(node.node->name, node.node->op);
+      throw error.at(node.node->name, node.node->op, given(plan.program, node));
     }
   }
 
@@ -200,7 +216,7 @@ Error about_sizes(const Error& error, const detail::ModelData& model, std::span<
     picture = picture || shapes[i].size() == 4;
   }
   if (picture) hint += "; many networks want heights and widths that are multiples of 32";
-  return Error(error.code(), error.message(), hint).at(error.node(), error.op());
+  return error.with_hint(hint);
 }
 
 }  // namespace
@@ -231,7 +247,7 @@ std::shared_ptr<CachedPlan> find_plan(const Engine& engine, std::span<const Shap
   try {
     return make_graph_plan(engine, key, 0, inputs);
   } catch (const Error& error) {
-    throw about_sizes(error, model, shapes);
+    throw of_model(about_sizes(error, model, shapes), model);
   }
 }
 
@@ -245,7 +261,11 @@ std::shared_ptr<CachedPlan> make_graph_plan(const Engine& engine, const PlanKey&
 }
 
 void execute(const Engine& engine, std::shared_ptr<CachedPlan> first, ExecutionContext& context, const BindOutputs& bind) {
-  Run(engine, context, bind).go(std::move(first));
+  try {
+    Run(engine, context, bind).go(std::move(first));
+  } catch (const Error& error) {
+    throw of_model(error, engine.model);
+  }
 }
 
 }  // namespace jitney

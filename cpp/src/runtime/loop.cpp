@@ -251,10 +251,12 @@ class Loop {
     Shape shape = element.shape;
     if (gathered.joined) shape[0] = 0;
     const bool first = gathered.dtype == DType::undefined;
-    if (first) {
+    // What adds no rows need not suit the others.
+    const bool open = gathered.joined && (gathered.length == 0 || element.shape[0] == 0);
+    if (first || (open && gathered.length == 0 && gathered.dtype == element.dtype)) {
       gathered.dtype = element.dtype;
       gathered.shape = shape;
-    } else if (gathered.dtype != element.dtype || !(gathered.shape == shape)) {
+    } else if (gathered.dtype != element.dtype || (!open && !(gathered.shape == shape))) {
       fail("result " + std::to_string(count_ + index) + " gathers tensors of one shape, but iteration " +
            std::to_string(state_.iteration) + " returns " + to_string(element.shape) + ", not " + to_string(gathered.shape));
     }

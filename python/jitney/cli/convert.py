@@ -10,6 +10,7 @@ import typer
 import jitney
 from jitney.cli import console
 from jitney.cli.options import Json, OpenShapes, parse_open_shapes
+from jitney.extras import require
 
 
 def command(
@@ -31,9 +32,18 @@ def command(
     dump: Annotated[
         Path | None, typer.Option("--dump", metavar="DIR", help="Write the graph after each pass.", show_default=False)
     ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only list what cannot be converted. Exit status 1 if anything.")
+    ] = False,
+    bisect: Annotated[
+        bool, typer.Option("--bisect", help="Only find the pass and the node where results go wrong. Exit status 1 if any.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Convert an ONNX model and check that the result gives the same numbers."""
+    if check or bisect:
+        _look(model, check, shape, dynamic_batch, sample, json)
+        return
     with console.progress() as bar:
         report = jitney.convert(
             model,
@@ -50,3 +60,22 @@ def command(
         console.emit_json(report.to_dict())
     else:
         console.line(str(report))
+
+
+def _look(model: Path, check: bool, shape: list[str] | None, dynamic_batch: bool, sample: Path | None, json: bool) -> None:
+    """Says what is wrong, without writing a file."""
+    require("onnx", "convert", "converting a model")
+    from jitney import converter
+
+    shapes = parse_open_shapes(shape)
+    result: converter.CheckReport | converter.Bisection
+    if check:
+        result = converter.check(model, shapes=shapes, dynamic_batch=dynamic_batch)
+    else:
+        result = converter.bisect(model, shapes=shapes, dynamic_batch=dynamic_batch, sample=sample)
+    if json:
+        console.emit_json(result.to_dict())
+    else:
+        console.line(str(result))
+    if not result.ok:
+        raise typer.Exit(1)

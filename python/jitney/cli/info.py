@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from jitney.cli import console
-from jitney.cli.options import Json, ModelPath, ShapeList, parse_shapes
+from jitney.cli.options import Json, ShapeList, parse_shapes
 from jitney.errors import Error, IoError
+from jitney.extras import require
 from jitney.model import TensorInfo
 from jitney.reports import PlanReport
 from jitney.session import Session
 
 
 def command(
-    model: ModelPath,
+    model: Annotated[Path | None, typer.Argument(metavar="MODEL.jny", help="The converted model.", show_default=False)] = None,
     shape: ShapeList = None,
     plan: Annotated[bool, typer.Option("--plan", help="Show the steps of the plan.")] = False,
+    ops: Annotated[bool, typer.Option("--ops", help="Show which ONNX ops can be converted, and their dtypes.")] = False,
     json: Json = False,
 ) -> None:
-    """Show inputs, outputs, ops, sizes and memory of a model."""
+    """Show inputs, outputs, ops, sizes and memory of a model; or, with --ops, what this version of Jitney can convert."""
+    if ops:
+        _show_ops(json)
+        return
+    if model is None:
+        raise typer.BadParameter("a MODEL.jny is wanted, or --ops")
     with Session(model) as session:
         shapes = parse_shapes(shape, session.inputs)
         report, problem = _plan(session, shapes)
@@ -55,6 +63,21 @@ def command(
         console.emit_json(data)
     else:
         _show(data, shapes)
+
+
+def _show_ops(json: bool) -> None:
+    require("onnx", "convert", "the table of operators")
+    from jitney.converter.operators import read_table
+
+    rows = read_table()
+    if json:
+        console.emit_json([asdict(row) for row in rows])
+        return
+    shown = (
+        (f"{row.domain}.{row.op}".lstrip("."), row.opsets, " ".join(row.fast), " ".join(row.reference)) for row in rows if row.by
+    )
+    console.table(("op", "opsets", "fast dtypes", "dtypes of the plain kernels"), shown)
+    console.line("not supported: " + ", ".join(f"{row.domain}.{row.op}".lstrip(".") for row in rows if not row.by))
 
 
 def _plan(session: Session, shapes: dict[str, tuple[int, ...]]) -> tuple[PlanReport | None, str]:

@@ -32,6 +32,14 @@ TEST_CASE("an error says where, what and what to do") {
   CHECK(std::string(error.what()) == "no kernel for bool (cast it first)");
   const Error placed = error.at("conv_1", "conv");
   CHECK(std::string(placed.what()) == "node 'conv_1' (conv): no kernel for bool (cast it first)");
+  const Error told =
+      error.at("conv_1", "conv", {"x: bool[1, 3]", "nothing"}).at("outer", "if", {"c: bool[]"}).of_opset("ai.onnx 17");
+  CHECK(std::string(told.what()) ==
+        "node 'conv_1' (conv, opset ai.onnx 17) of x: bool[1, 3], nothing: no kernel for bool (cast it first)");
+  CHECK(told.inputs() == std::vector<std::string>{"x: bool[1, 3]", "nothing"});
+  CHECK(placed.at("conv_1", "conv", {"x: bool[2]"}).inputs() == std::vector<std::string>{"x: bool[2]"});
+  CHECK(error.of_opset("ai.onnx 17").opset().empty());
+  CHECK(error.with_hint("another").hint() == "cast it first");
   CHECK(placed.at("other", "add").node() == "conv_1");
   CHECK(placed.code() == ErrorCode::unsupported);
   CHECK(to_string(ErrorCode::out_of_memory) == "out_of_memory");
