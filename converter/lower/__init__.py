@@ -13,7 +13,6 @@ from ..infer import infer_shapes
 from ..ir import Model, Value
 from ..load import Loaded, canonical_domain
 from . import (  # noqa: F401  (importing a family registers its lowerings)
-    affine_grid,
     block_quantised,
     control,
     einsum,
@@ -39,6 +38,7 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     rotary,
     scan,
     sequences,
+    state_conv,
     vision,
     window,
 )

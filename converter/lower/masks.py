@@ -5,6 +5,7 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from ..ir import Value
+from .foreign import MICROSOFT
 from .node import OnnxNode
 from .registry import lowers
 
@@ -63,6 +64,7 @@ def eye_like(node: OnnxNode) -> Value:
 
 
 @lowers("Trilu")
+@lowers("Trilu", domain=MICROSOFT)
 def trilu(node: OnnxNode) -> Value:
     x, k = node.operand(0), node.input(1)
     diagonal = positions(node, size_of_axis(node, x, -2), 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from onnx import TensorProto
 
 from ..ir import Value
 from .node import OnnxNode
@@ -13,15 +14,17 @@ Doubles = npt.NDArray[np.float64]
 
 
 @lowers("BatchNormalization", since=7)
-def batch_normalization(node: OnnxNode) -> Value:
-    if any(node.wants(index) for index in range(1, node.output_count)):
-        raise node.unsupported(
-            "batch normalisation in training mode (more than one result is used)", "export the model for inference"
-        )
-    if node.has("training_mode") and node.integer("training_mode") != 0:
-        raise node.unsupported("batch normalisation with training_mode=1", "export the model for inference")
+def batch_normalization(node: OnnxNode) -> Value | list[Value | None]:
     if node.has("spatial") and node.integer("spatial") != 1:
         raise node.unsupported("batch normalisation with spatial=0")
+    more = any(node.wants(index) for index in range(1, node.output_count))
+    if node.has("training_mode"):
+        if node.integer("training_mode") != 0:
+            return _in_training(node)[:3]
+        if more:
+            raise node.invalid("more than one result is used, but training_mode is 0")
+    elif more:  # which is how training was told apart before opset 14
+        return _in_training(node)
     x = node.operand(0)
     parameters = [node.operand(index) for index in range(1, 5)]
     dims = [-1] + [1] * (node.rank(x) - 2)
@@ -34,6 +37,32 @@ def batch_normalization(node: OnnxNode) -> Value:
     else:
         factor, offset = _computed_factor(node, parameters, dims)
     return node.emit("add", [node.emit("mul", [x, factor]), offset])
+
+
+def _in_training(node: OnnxNode) -> list[Value | None]:
+    """The result, the running mean and variance, and those of the batch, by which it is normalised."""
+    x, scale, bias, mean, variance = node.operands
+    dtype, rank = node.dtype(x), node.rank(x)
+    wide = x if dtype == TensorProto.DOUBLE else node.emit("cast", [x], to=int(TensorProto.FLOAT), saturate=1)
+    axes, rows = node.int64s([0, *range(2, rank)]), node.int64s([-1, *[1] * (rank - 2)])
+
+    def average(value: Value) -> Value:
+        return node.emit("reduce", [value, axes], kind="mean", keep_dims=1, noop_with_empty_axes=0)
+
+    def running(old: Value, new: Value) -> Value:
+        momentum, rest = (node.constant(each, node.dtype(old)) for each in (node.number("momentum"), 1 - node.number("momentum")))
+        return node.emit("add", [node.emit("mul", [old, momentum]), node.emit("mul", [new, rest])])
+
+    batch_mean = average(wide)
+    centred = node.emit("sub", [wide, batch_mean])
+    batch_variance = average(node.emit("mul", [centred, centred]))
+    shifted = node.emit("add", [batch_variance, node.constant(node.number("epsilon"), node.dtype(wide))])
+    y = node.emit("cast", [node.emit("div", [centred, node.emit("sqrt", [shifted])])], to=dtype, saturate=1)
+    y = node.emit("mul", [y, node.emit("reshape", [scale, rows], allow_zero=0)])
+    y = node.emit("add", [y, node.emit("reshape", [bias, rows], allow_zero=0)])
+    flat = [node.emit("reshape", [each, node.int64s([-1])], allow_zero=0) for each in (batch_mean, batch_variance)]
+    batch = [node.emit("cast", [each], to=node.dtype(mean), saturate=1) for each in flat]
+    return [y, running(mean, batch[0]), running(variance, batch[1]), *batch]
 
 
 def _as_factor(parameters: list[Doubles], epsilon: float) -> tuple[Doubles, Doubles]:

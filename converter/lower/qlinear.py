@@ -12,7 +12,7 @@ from .node import OnnxNode
 from .reduce import over_space
 from .registry import lowers
 from .sizes import product, size_of
-from .window import average
+from .window import average, maximum
 
 
 def _decoded(node: OnnxNode, index: int) -> Value:
@@ -98,6 +98,13 @@ def qlinear_average_pool(node: OnnxNode) -> Value:
     x, last = _decoded(node, 0), node.integer("channels_last") != 0
     y = average(node, channels_first(node, x) if last else x)
     return _encoded(node, channels_last(node, y) if last else y, 3, node.dtype(node.operand(0)))
+
+
+@lowers("NhwcMaxPool", domain=MICROSOFT)
+def max_pool_with_channels_last(node: OnnxNode) -> Value:
+    y = maximum(node, channels_first(node, node.operand(0)))[0]
+    assert y is not None
+    return channels_last(node, y)
 
 
 @lowers("QLinearGlobalAveragePool", domain=MICROSOFT)

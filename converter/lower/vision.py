@@ -6,6 +6,7 @@ import numpy as np
 
 from ..images import PIXEL_FORMATS
 from ..ir import Attribute, Value
+from .foreign import MICROSOFT
 from .masks import as_int64
 from .node import OnnxNode
 from .registry import lowers
@@ -15,6 +16,7 @@ _SAMPLING = {"bilinear": "linear", "linear": "linear", "nearest": "nearest", "bi
 
 
 @lowers("GridSample")
+@lowers("GridSample", domain=MICROSOFT)
 def grid_sample(node: OnnxNode) -> Value:
     return node.emit(
         "grid_sample",
@@ -98,6 +100,14 @@ def unique(node: OnnxNode) -> list[Value | None]:
     if node.has("axis"):
         attributes["axis"] = node.integer("axis")
     return node.emit_results("unique", [node.operand(0)], [True, *(node.wants(index) for index in (1, 2, 3))], **attributes)
+
+
+@lowers("Unique", domain=MICROSOFT)
+def microsoft_unique(node: OnnxNode) -> list[Value | None]:
+    """The values in the order in which they occur first, where each element's is found, and how often each occurs."""
+    wanted = [True, False, node.wants(1), node.wants(2)]
+    y, _, places, counts = node.emit_results("unique", [node.operand(0)], wanted, sorted=0)
+    return [y, places, counts]
 
 
 @lowers("Col2Im")

@@ -36,9 +36,14 @@ def conv_transpose(node: OnnxNode) -> Value:
 
 @lowers("MaxPool")
 def max_pool(node: OnnxNode) -> list[Value | None]:
+    return maximum(node, node.operand(0))
+
+
+def maximum(node: OnnxNode, x: Value) -> list[Value | None]:
+    """A max pool with the attributes of the node, and where the largest lie if that is wanted."""
     attributes = _pool(node)
     attributes["storage_order"] = node.integer("storage_order") if node.has("storage_order") else 0
-    return node.emit_results("max_pool", [node.operand(0)], [True, node.wants(1)], **attributes)
+    return node.emit_results("max_pool", [x], [True, node.wants(1)], **attributes)
 
 
 @lowers("AveragePool")

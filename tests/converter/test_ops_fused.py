@@ -93,6 +93,13 @@ def test_small_ops() -> None:
     )
 
 
+def test_ops_that_onnx_has_too() -> None:
+    ms("Trilu", [floats(2, 4, 5), np.array(1, np.int64)], upper=0)
+    ms("GridSample", [floats(1, 2, 4, 5), floats(1, 3, 6, 2, seed=1)], mode="bilinear", align_corners=1)
+    ms("GridSample", [floats(1, 2, 4, 5), floats(1, 3, 6, 2, seed=1)], mode="nearest", padding_mode="border")
+    ms("Unique", [np.array([3, 1, 3, 2, 1, 3], np.float32)], outputs=3)
+
+
 @pytest.mark.parametrize("op", ["ComplexMul", "ComplexMulConj"])
 def test_complex_products(op: str) -> None:
     a, b = floats(3, 4, 2), floats(4, 2, seed=1)

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from op_check import check, floats, int64s, make_model, over_versions, reference, rng, run_jny, versions
 
-from jitney.errors import Unsupported
-
 
 @over_versions("Conv")
 @pytest.mark.parametrize(
@@ -158,11 +156,23 @@ def test_batch_normalization(op: str, opset: int, shape: tuple[int, ...], consta
     check(op, operands, opset=opset, constants=constants, epsilon=1e-3, momentum=0.8)
 
 
-@pytest.mark.parametrize("options", [{"opset": 14, "attributes": {"training_mode": 1}, "outputs": 3}, {"opset": 9, "outputs": 5}])
-def test_batch_normalization_in_training(options: dict[str, Any]) -> None:
-    operands = [floats(2, 3, 4, 5), *[np.abs(floats(3, seed=seed)) for seed in range(4)]]
-    with pytest.raises(Unsupported, match="training"):
-        run_jny(make_model("BatchNormalization", operands, **options), {})
+@pytest.mark.parametrize(("opset", "count"), [(9, 5), (14, 3), (15, 3)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_batch_normalization_in_training(opset: int, count: int, dtype: type) -> None:
+    """Against the definition: ONNX Runtime is not built for training, and crashes."""
+    operands = [floats(2, 3, 4, 5, dtype=dtype), *[np.abs(floats(3, seed=seed, dtype=dtype)) for seed in range(4)]]
+    x, scale, bias, mean, variance = (operand.astype(np.float64) for operand in operands)
+    own_mean, own_variance = x.mean((0, 2, 3)), x.var((0, 2, 3))
+    y = (x - own_mean[:, None, None]) / np.sqrt(own_variance + 1e-5)[:, None, None] * scale[:, None, None] + bias[:, None, None]
+    expected = [y, mean * 0.7 + own_mean * 0.3, variance * 0.7 + own_variance * 0.3, own_mean, own_variance]
+    attributes: dict[str, Any] = {"momentum": 0.7} | ({"training_mode": 1} if opset >= 14 else {})
+    for symbolic in (False, True):
+        model = make_model("BatchNormalization", operands, opset=opset, outputs=count, symbolic=symbolic, attributes=attributes)
+        results = list(run_jny(model, {f"x{index}": operand for index, operand in enumerate(operands)}).values())
+        assert len(results) == count
+        for result, wanted in zip(results, expected):
+            assert result.dtype == dtype
+            np.testing.assert_allclose(result.astype(np.float64), wanted, atol=1e-5 if dtype == np.float32 else 4e-3)
 
 
 @over_versions("LayerNormalization")
@@ -323,3 +333,13 @@ def test_half_precision() -> None:
     check("Conv", [floats(1, 3, 6, 6, dtype=np.float16), floats(4, 3, 3, 3, seed=1, dtype=np.float16)], opset=11, constants=[1])
     check("MatMul", [floats(3, 4, dtype=np.float16), floats(4, 5, seed=1, dtype=np.float16)], opset=13)
     check("MatMul", [floats(3, 4, dtype=np.float64), floats(4, 5, seed=1, dtype=np.float64)], opset=13)
+
+
+@pytest.mark.parametrize("activation", ["none", "silu", "swish"])
+def test_causal_convolution_with_state(activation: str) -> None:
+    x, w, bias = floats(2, 3, 6), floats(3, 1, 4, seed=1), floats(3, seed=2)
+    options: dict[str, Any] = {"opset": 27, "outputs": 2, "activation": activation}
+    check("CausalConvWithState", [x, w, bias, floats(2, 3, 3, seed=3)], constants=[1, 2], **options)
+    check("CausalConvWithState", [x, w], constants=[1], **options)
+    check("CausalConvWithState", [x[..., :1], w, None, floats(2, 3, 3, seed=3)], constants=[1], **options)
+    check("CausalConvWithState", [x, floats(3, 1, 1, seed=1)], constants=[1], **options)

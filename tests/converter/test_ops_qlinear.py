@@ -148,6 +148,7 @@ def test_qlinear_pools(kind: type, last: int) -> None:
     for include in (0, 1):
         options = {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1], "count_include_pad": include}
         ms("QLinearAveragePool", operands, channels_last=last, **options)
+    ms("NhwcMaxPool", [x], kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1])
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int8])

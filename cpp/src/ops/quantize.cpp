@@ -40,8 +40,8 @@ DType named_dtype(const InferContext& ctx, std::string_view attribute, DType fal
   return number == 0 ? fallback : static_cast<DType>(number);
 }
 
-bool one_element(const SymShape& shape) {
-  return shape.rank() == 0 || (shape.rank() == 1 && shape.dims[0].is_constant() && shape.dims[0].value() == 1);
+bool may_be_one_element(const SymShape& shape) {
+  return shape.rank() == 0 || (shape.rank() == 1 && may_equal(shape.dims[0], Dim(1)));
 }
 
 /// The scale has one number, one per index of the axis, or one per block of indices.
@@ -50,7 +50,7 @@ void check_scale(const InferContext& ctx) {
   const SymShape& scale = ctx.shape(kScale);
   const std::int64_t block = ctx.node().integer("block", 0);
   if (block < 0) ctx.fail("block is " + std::to_string(block) + "; it must not be negative");
-  if (!scale.ranked || !x.ranked || (block == 0 && one_element(scale))) return;
+  if (!scale.ranked || !x.ranked || (block == 0 && may_be_one_element(scale))) return;
   const std::size_t axis = ctx.axis(ctx.node().integer("axis", 1), x.rank());
   if (block == 0) {
     if (scale.rank() == 1 && may_equal(scale.dims[0], x.dims[axis])) return;
@@ -79,7 +79,7 @@ void check_zero_point(const InferContext& ctx, DType wanted) {
   }
   const SymShape& scale = ctx.shape(kScale);
   const SymShape& zero = ctx.shape(kZeroPoint);
-  if (!scale.ranked || !zero.ranked || (one_element(scale) && one_element(zero))) return;
+  if (!scale.ranked || !zero.ranked || (may_be_one_element(scale) && may_be_one_element(zero))) return;
   bool fits = scale.rank() == zero.rank();
   for (std::size_t i = 0; fits && i < zero.rank(); ++i) fits = may_equal(scale.dims[i], zero.dims[i]);
   if (!fits) ctx.fail("the zero point has shape " + describe(zero) + " and the scale " + describe(scale), "they must be equal");
