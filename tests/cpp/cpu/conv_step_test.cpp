@@ -41,6 +41,7 @@ std::vector<ConvSpec> specs() {
       {0, 3, 4, 1, {7, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
       {1, 64, 48, 1, {14, 14}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
       {1, 32, 64, 1, {20, 20}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+      {2, 34, 40, 2, {13, 18}, {3, 3}, {1, 1}, {1, 1}, {0, 1, 2, 1}},
   };
 }
 
@@ -70,6 +71,10 @@ TEST_CASE("conv: the kernel family follows from the shape") {
   CHECK(check_case(pointwise).find("gemm") != std::string::npos);
   Case depthwise = make(rng, specs()[3]);
   CHECK(check_case(depthwise).find("dwconv") != std::string::npos);
+  Case winograd = make(rng, specs()[13]);
+  CHECK(check_case(winograd).find("winograd") != std::string::npos);
+  winograd.constant = {};  // what must be packed for each run is not worth two transforms
+  CHECK(check_case(winograd).find("gemm") != std::string::npos);
 }
 
 TEST_CASE("conv: epilogues") {
