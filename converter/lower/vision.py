@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..images import PIXEL_FORMATS
 from ..ir import Attribute, Value
 from .foreign import MICROSOFT
@@ -55,34 +53,32 @@ def deform_conv(node: OnnxNode) -> Value:
     """The moved windows become the columns of a matrix, which the weights are multiplied with."""
     x, weights, offset, bias = node.operand(0), node.operand(1), node.operand(2), node.input(3)
     rank, group = node.rank(weights) - 2, node.integer("group")
-    shape = node.shape(weights)
-    assert shape is not None
-    sizes = [dim for dim in shape if isinstance(dim, int)]
-    if rank < 1 or len(sizes) != len(shape):
-        raise node.unsupported(f"weights of shape {list(shape)}; their sizes must be known")
-    kernel = sizes[2:]
-    if node.integers("kernel_shape") not in (None, kernel):
-        raise node.invalid(f"kernel_shape is {node.integers('kernel_shape')}, but the weights have the shape {sizes}")
-    if group < 1 or sizes[0] % group:
-        raise node.invalid(f"{sizes[0]} output channels cannot be cut into {group} groups")
-    columns = node.emit(
-        "deform_columns",
-        [x, offset, node.input(4)],
-        kernel=list(kernel),
-        offset_group=node.integer("offset_group"),
-        **window_attributes(node, rank),
-    )
-    rows = sizes[1] * int(np.prod(kernel))
+    if rank < 1 or group < 1:
+        raise node.invalid(f"the weights have rank {rank + 2} and there are {group} groups; 3 or more and 1 or more are wanted")
+    sizes, listed = [*(node.shape(weights) or ())][2:], node.integers("kernel_shape")
+    if listed and (len(listed) != rank or any(isinstance(dim, int) and dim != want for dim, want in zip(sizes, listed))):
+        raise node.invalid(f"kernel_shape is {listed}, but the weights' is {[str(dim) for dim in sizes]}")
+    kernel = node.emit("shape", [weights], start=2)
+    attributes = {"offset_group": node.integer("offset_group"), **window_attributes(node, rank)}
+    columns = node.emit("deform_columns", [x, offset, kernel, node.input(4)], **attributes)
+
+    groups, outputs = node.int64s([group]), node.emit("shape", [weights], start=0, end=1)
     batch, positions = node.emit("shape", [x], start=0, end=1), node.emit("shape", [offset], start=2)
-    count = node.emit("reduce", [positions, None], kind="prod", keep_dims=1, noop_with_empty_axes=0)
-    target = node.emit("concat", [batch, node.int64s([group, rows]), count], axis=0)
-    grouped = node.emit("reshape", [columns, target], allow_zero=1)
-    flat = node.emit("reshape", [weights, node.int64s([group, sizes[0] // group, rows])], allow_zero=0)
-    product = node.emit("matmul", [flat, grouped], trans_a=0, trans_b=0)
-    y = node.emit("reshape", [product, node.emit("concat", [batch, node.int64s([sizes[0]]), positions], axis=0)], allow_zero=1)
+    rows = _product(node, node.emit("shape", [weights], start=1))
+    grouped = _reshaped(node, columns, batch, groups, rows, _product(node, positions))
+    flat = _reshaped(node, weights, groups, node.emit("div", [outputs, groups]), rows)
+    y = _reshaped(node, node.emit("matmul", [flat, grouped], trans_a=0, trans_b=0), batch, outputs, positions)
     if bias is None:
         return y
     return node.emit("add", [y, node.emit("unsqueeze", [bias, node.int64s(list(range(1, rank + 1)))])])
+
+
+def _product(node: OnnxNode, sizes: Value) -> Value:
+    return node.emit("reduce", [sizes, None], kind="prod", keep_dims=1, noop_with_empty_axes=0)
+
+
+def _reshaped(node: OnnxNode, x: Value, *sizes: Value) -> Value:
+    return node.emit("reshape", [x, node.emit("concat", list(sizes), axis=0)], allow_zero=1)
 
 
 @lowers("NonMaxSuppression")
@@ -141,8 +137,7 @@ def max_unpool(node: OnnxNode) -> Value:
     spatial = node.emit("shape", [x], start=2)
     spatial = node.emit("add", [node.emit("mul", [spatial, node.int64s(strides)]), node.int64s(gaps)])
     full = node.emit("concat", [node.emit("shape", [x], start=0, end=2), spatial], axis=0)
-    count = node.emit("reduce", [full, None], kind="prod", keep_dims=1, noop_with_empty_axes=0)
-    zeros = node.emit("constant_of_shape", [count, node.constant([0], node.dtype(x))])
+    zeros = node.emit("constant_of_shape", [_product(node, full), node.constant([0], node.dtype(x))])
     flat_indices = node.emit("reshape", [as_int64(node, indices), node.int64s([-1, 1])], allow_zero=0)
     flat = node.emit("reshape", [x, node.int64s([-1])], allow_zero=0)
     placed = node.emit("reshape", [node.emit("scatter_nd", [zeros, flat_indices, flat], reduction="none"), full], allow_zero=1)

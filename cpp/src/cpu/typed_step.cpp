@@ -1,6 +1,7 @@
 // Elementwise ops whose operands or results are not all float32, as loops over typed rows.
 #include "cpu/typed_step.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -79,8 +80,27 @@ void where_row(std::int64_t count, const BroadcastWalk::Offsets& strides, void* 
   auto* to = static_cast<T*>(y);
   const auto* chosen = static_cast<const std::uint8_t*>(condition);
   const auto *left = static_cast<const T*>(a), *right = static_cast<const T*>(b);
-  for (std::int64_t i = 0; i < count; ++i) {
-    to[i * strides[0]] = chosen[i * strides[1]] != 0 ? left[i * strides[2]] : right[i * strides[3]];
+  const auto is_plain = [](std::int64_t stride) { return stride == 0 || stride == 1; };
+  if (strides[0] != 1 || strides[1] != 1 || !is_plain(strides[2]) || !is_plain(strides[3])) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[i * strides[0]] = chosen[i * strides[1]] != 0 ? left[i * strides[2]] : right[i * strides[3]];
+    }
+    return;
+  }
+  // Dense rows a piece at a time, an operand of one element as a row of copies: one loop, which compilers can vectorise.
+  constexpr std::int64_t kPiece = 128;
+  std::array<T, kPiece> copies_left, copies_right;
+  if (count > 0 && strides[2] == 0) copies_left.fill(*left);
+  if (count > 0 && strides[3] == 0) copies_right.fill(*right);
+  for (std::int64_t done = 0; done < count; done += kPiece) {
+    const T* from_left = strides[2] == 0 ? copies_left.data() : left + done;
+    const T* from_right = strides[3] == 0 ? copies_right.data() : right + done;
+    const std::int64_t end = std::min(kPiece, count - done);
+    for (std::int64_t i = 0; i < end; ++i) {
+      // Both are read, so that no branch is left.
+      const T yes = from_left[i], no = from_right[i];
+      to[done + i] = chosen[done + i] != 0 ? yes : no;
+    }
   }
 }
 

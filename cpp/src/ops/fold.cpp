@@ -63,20 +63,25 @@ void compute_col2im(const ComputeContext& ctx) {
   const WindowGeometry geometry = window_geometry(ctx.node(), spatial_sizes(y.shape), Shape(read_integers(ctx.input(2))));
   const std::int64_t planes = y.shape[0] * y.shape[1], pixels = geometry.input.elements();
   const std::int64_t taps = geometry.kernel.elements(), windows = geometry.output.elements();
+  if (planes == 0) return;
+  // Where each tap of each window goes, tap by tap, as x lists its elements.
+  std::vector<std::int64_t> targets(static_cast<std::size_t>(taps * windows)), of_window;
+  for (std::int64_t window = 0; window < windows; ++window) {
+    tap_sources(geometry, window, of_window);
+    for (std::int64_t tap = 0; tap < taps; ++tap) targets[tap * windows + window] = of_window[tap];
+  }
   with_number_type(x.dtype, [&](auto type) {
     using T = decltype(type);
-    std::vector<T> result(static_cast<std::size_t>(planes * pixels));
-    std::vector<std::int64_t> targets;
-    for (std::int64_t window = 0; window < windows && planes > 0; ++window) {
-      tap_sources(geometry, window, targets);
-      for (std::int64_t plane = 0; plane < planes; ++plane) {
-        std::int64_t from = plane / y.shape[1] * x.strides[0] + plane % y.shape[1] * taps * x.strides[1] + window * x.strides[2];
-        for (const std::int64_t target : targets) {
-          if (target >= 0) {
-            T& sum = result[plane * pixels + target];
-            sum = arithmetic::Add::of(sum, load<T>(x, from));
-          }
-          from += x.strides[1];
+    std::vector<T> result(static_cast<std::size_t>(planes * pixels)), row(static_cast<std::size_t>(windows));
+    for (std::int64_t plane = 0; plane < planes; ++plane) {
+      const std::int64_t image = plane / y.shape[1], channel = plane % y.shape[1];
+      T* to = result.data() + plane * pixels;
+      for (std::int64_t tap = 0; tap < taps; ++tap) {
+        const std::int64_t from = image * x.strides[0] + (channel * taps + tap) * x.strides[1];
+        load_run(x.dtype, address(x, from), x.strides[2], row.size(), row.data());
+        const std::int64_t* target = targets.data() + tap * windows;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+          if (target[i] >= 0) to[target[i]] = arithmetic::Add::of(to[target[i]], row[i]);
         }
       }
     }

@@ -41,11 +41,14 @@ void infer_grid_sample(InferContext& ctx) {
   ctx.set(0, ctx.dtype(0), SymShape::of(std::move(dims)));
 }
 
+enum class Padding : std::uint8_t { zeros, border, reflection };
+enum class Mode : std::uint8_t { nearest, linear, cubic };
+
 /// How positions along one axis are found and limited.
 struct GridAxis {
   std::int64_t size;
   double low, high;  // the borders that positions reflect at
-  std::string_view padding;
+  Padding padding;
 
   double reflected(double x) const {
     const double range = high - low;
@@ -58,7 +61,7 @@ struct GridAxis {
 
   /// Where a position beyond the borders is taken to be; what padding says of each element is up to element().
   double limited(double x) const {
-    if (padding == "reflection") return reflected(x);
+    if (padding == Padding::reflection) return reflected(x);
     // So far outside, all is zero or the border's; the clamp keeps indices small.
     return std::clamp(x, -4.0, static_cast<double>(size) + 4.0);
   }
@@ -66,19 +69,22 @@ struct GridAxis {
   /// An element that may lie outside: one inside, or −1 for a zero.
   std::int64_t element(std::int64_t index) const {
     if (index >= 0 && index < size) return index;
-    if (padding == "zeros") return -1;
-    if (padding == "reflection") index = static_cast<std::int64_t>(reflected(static_cast<double>(index)));
+    if (padding == Padding::zeros) return -1;
+    if (padding == Padding::reflection) index = static_cast<std::int64_t>(reflected(static_cast<double>(index)));
     return std::clamp<std::int64_t>(index, 0, size - 1);
   }
 };
 
 class Grid {
  public:
-  Grid(const Node& node, const Shape& sizes, DType dtype) : precise_(dtype), mode_(node.text("mode", "linear")) {
+  Grid(const Node& node, const Shape& sizes, DType dtype) : precise_(dtype) {
+    const std::string_view mode = node.text("mode", "linear"), outside = node.text("padding", "zeros");
+    mode_ = mode == "nearest" ? Mode::nearest : mode == "cubic" ? Mode::cubic : Mode::linear;
+    const Padding padding = outside == "border" ? Padding::border : outside == "zeros" ? Padding::zeros : Padding::reflection;
     corners_ = node.integer("align_corners", 0) != 0;
     for (const std::int64_t size : sizes) {
       const auto last = static_cast<double>(size - 1);
-      axes_.push_back({size, corners_ ? 0.0 : -0.5, corners_ ? last : last + 0.5, node.text("padding", "zeros")});
+      axes_.push_back({size, corners_ ? 0.0 : -0.5, corners_ ? last : last + 0.5, padding});
     }
   }
 
@@ -87,12 +93,12 @@ class Grid {
     if (axis.size == 0) return {};  // all is outside
     // What is no number counts as the first border, as PyTorch has it.
     double x = position(std::isnan(normalised) ? -1.0 : normalised, axis.size);
-    if (mode_ == "nearest") x = std::nearbyint(x);
+    if (mode_ == Mode::nearest) x = std::nearbyint(x);
     x = precise_(axis.limited(x));
     AxisTaps taps;
-    if (mode_ == "nearest") {
+    if (mode_ == Mode::nearest) {
       taps = {1, {static_cast<std::int64_t>(x)}, {1.0}};
-    } else if (mode_ == "cubic") {
+    } else if (mode_ == Mode::cubic) {
       taps = cubic_taps(x);
     } else {
       const auto low = static_cast<std::int64_t>(std::floor(x));
@@ -111,7 +117,7 @@ class Grid {
   }
 
   CoordinatePrecision precise_;
-  std::string_view mode_;
+  Mode mode_ = Mode::linear;
   bool corners_;
   std::vector<GridAxis> axes_;
 };
@@ -124,7 +130,7 @@ void compute_grid_sample(const ComputeContext& ctx) {
   const std::int64_t plane = sizes.elements(), channels = x.shape[1], points = spatial_sizes(y.shape).elements();
   const Grid grid(ctx.node(), sizes, ctx.input(1).dtype);
   std::vector<AxisTaps> axes(rank);
-  PointTaps taps;
+  PointTaps taps(sizes);
   std::vector<double> result(static_cast<std::size_t>(channels * points));
   for (std::int64_t image = 0; image < x.shape[0]; ++image) {
     const std::vector<double> pixels = read_numbers(at_first(x, image));
@@ -133,7 +139,7 @@ void compute_grid_sample(const ComputeContext& ctx) {
       // Coordinates come innermost axis first.
       const double* at = coordinates.data() + point * static_cast<std::int64_t>(rank);
       for (std::size_t axis = 0; axis < rank; ++axis) axes[axis] = grid.taps(axis, at[rank - 1 - axis]);
-      taps.combine(axes, sizes);
+      taps.combine(axes);
       for (std::int64_t c = 0; c < channels; ++c) result[c * points + point] = taps.sum(pixels.data() + c * plane);
     }
     write_dense(at_first(y, image), result);
@@ -142,24 +148,28 @@ void compute_grid_sample(const ComputeContext& ctx) {
 
 // deform_columns
 
+constexpr std::size_t kKernel = 2, kMask = 3;
+
 void infer_deform_columns(InferContext& ctx) {
   expect_floating(ctx, 0);
-  for (std::size_t i = 1; i < 3; ++i) expect_dtype_of_first(ctx, i);
-  const std::vector<std::int64_t>& kernel = ctx.node().integers("kernel");
+  expect_index(ctx, kKernel);
+  expect_rank(ctx, kKernel, 1);
+  for (const std::size_t i : {std::size_t{1}, kMask}) expect_dtype_of_first(ctx, i);
   const std::int64_t groups = ctx.node().integer("offset_group", 1);
-  const std::size_t rank = kernel.size() + 2;
-  if (kernel.empty() || kernel.size() + 2 > kMaxRank) ctx.fail("kernel has " + std::to_string(kernel.size()) + " sizes");
   if (groups < 1) ctx.fail("offset_group is " + std::to_string(groups) + "; it must be at least 1");
-  for (std::size_t i = 0; i < 3; ++i) {
+  const SymShape &x = ctx.shape(0), &offset = ctx.shape(1);
+  const auto kernel = ctx.elements(kKernel);
+  if (!kernel) return ctx.set(0, ctx.dtype(0), offset.ranked ? SymShape::of(std::vector<Dim>(offset.rank())) : offset);
+  const std::size_t rank = kernel->size() + 2;
+  if (kernel->empty() || rank > kMaxRank) ctx.fail("kernel has " + std::to_string(kernel->size()) + " sizes");
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}, kMask}) {
     if (ctx.has(i)) expect_rank(ctx, i, rank);
   }
-  const SymShape &x = ctx.shape(0), &offset = ctx.shape(1);
   std::vector<Dim> dims(rank);
-  const std::vector<Dim> sizes(kernel.begin(), kernel.end());
-  const std::vector<Dim> windows = infer_window(ctx, x.ranked ? spatial_dims(x) : std::vector<Dim>(kernel.size()), sizes);
+  const std::vector<Dim> windows = infer_window(ctx, x.ranked ? spatial_dims(x) : std::vector<Dim>(kernel->size()), *kernel);
   std::copy(windows.begin(), windows.end(), dims.begin() + 2);
   Dim taps(1);
-  for (const Dim& size : sizes) taps = taps * size;
+  for (const Dim& size : *kernel) taps = taps * size;
   if (x.ranked) {
     dims[0] = x.dims[0];
     dims[1] = x.dims[1] * taps;
@@ -173,8 +183,8 @@ void infer_deform_columns(InferContext& ctx) {
     (void)merge(ctx, shape.dims[1], channels, what);
     for (std::size_t i = 2; i < rank; ++i) dims[i] = merge(ctx, dims[i], shape.dims[i], "the output's size");
   };
-  follow(offset, Dim(groups) * taps * Dim(static_cast<std::int64_t>(kernel.size())), "the number of offsets");
-  if (ctx.has(2)) follow(ctx.shape(2), Dim(groups) * taps, "the number of masks");
+  follow(offset, Dim(groups) * taps * Dim(static_cast<std::int64_t>(kernel->size())), "the number of offsets");
+  if (ctx.has(kMask)) follow(ctx.shape(kMask), Dim(groups) * taps, "the number of masks");
   ctx.set(0, ctx.dtype(0), SymShape::of(std::move(dims)));
 }
 
@@ -183,17 +193,17 @@ void compute_deform_columns(const ComputeContext& ctx) {
   const TensorView &x = ctx.input(0), &y = ctx.output(0);
   if (y.shape.elements() == 0) return;
   const Shape sizes = spatial_sizes(x.shape);
-  const WindowGeometry geometry = window_geometry(ctx.node(), sizes, Shape(ctx.node().integers("kernel")));
+  const WindowGeometry geometry = window_geometry(ctx.node(), sizes, Shape(read_integers(ctx.input(kKernel))));
   const std::size_t rank = sizes.size();
   const std::int64_t taps = geometry.kernel.elements(), points = geometry.output.elements(), plane = sizes.elements();
   const std::int64_t groups = ctx.node().integer("offset_group", 1), channels = x.shape[1] / groups;
   std::vector<double> result(static_cast<std::size_t>(x.shape[1] * taps * points));
   std::vector<double> mask;
   std::vector<AxisTaps> axes(rank);
-  PointTaps reads;
+  PointTaps reads(sizes);
   for (std::int64_t image = 0; image < x.shape[0]; ++image) {
     const std::vector<double> pixels = read_numbers(at_first(x, image)), offsets = read_numbers(at_first(ctx.input(1), image));
-    if (ctx.has(2)) mask = read_numbers(at_first(ctx.input(2), image));
+    if (ctx.has(kMask)) mask = read_numbers(at_first(ctx.input(kMask), image));
     for (std::int64_t row = 0; row < groups * taps; ++row) {
       const std::int64_t group = row / taps, tap = row % taps;
       for (std::int64_t point = 0; point < points; ++point) {
@@ -207,7 +217,7 @@ void compute_deform_columns(const ComputeContext& ctx) {
               offsets[(row * static_cast<std::int64_t>(rank) + static_cast<std::int64_t>(axis)) * points + point];
           axes[axis] = linear_taps(static_cast<double>(at) + moved, sizes[axis]);
         }
-        reads.combine(axes, sizes);
+        reads.combine(axes);
         const double factor = mask.empty() ? 1.0 : mask[row * points + point];
         for (std::int64_t c = group * channels; c < (group + 1) * channels; ++c) {
           result[(c * taps + tap) * points + point] = factor * reads.sum(pixels.data() + c * plane);
@@ -223,15 +233,12 @@ constexpr std::array<AttributeSpec, 3> kGridSample = {{
     {"padding", AttributeType::text, false, "zeros|border|reflection"},
     {"align_corners", AttributeType::integer},
 }};
-constexpr std::array<AttributeSpec, 2> kOffsets = {{
-    {"kernel", AttributeType::integers, true},
-    {"offset_group", AttributeType::integer},
-}};
-constexpr auto kDeformColumns = join(kOffsets, kWindowAttributes);
+constexpr std::array<AttributeSpec, 1> kOffsetGroup = {{{"offset_group", AttributeType::integer}}};
+constexpr auto kDeformColumns = join(kOffsetGroup, kWindowAttributes);
 
 constexpr OpDef kOps[] = {
     {"grid_sample", {2, 2}, {1, 1}, kGridSample, infer_grid_sample, compute_grid_sample},
-    {"deform_columns", {2, 3}, {1, 1}, kDeformColumns, infer_deform_columns, compute_deform_columns},
+    {"deform_columns", {3, 4}, {1, 1}, kDeformColumns, infer_deform_columns, compute_deform_columns, nullptr, 1U << kKernel},
 };
 
 }  // namespace

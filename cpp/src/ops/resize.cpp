@@ -158,6 +158,13 @@ std::vector<double> interpolate(const std::vector<double>& x, const ResizeAxis& 
   for (std::int64_t block = 0; block < outer; ++block) {
     for (std::int64_t o = 0; o < axis.output; ++o) {
       double* to = y.data() + (block * axis.output + o) * inner;
+      if (inner == 1) {
+        const double* row = x.data() + block * axis.input;
+        for (std::int64_t t = o * axis.taps; t < (o + 1) * axis.taps; ++t) {
+          if (axis.weight[t] != 0) *to += axis.weight[t] * row[axis.index[t]];
+        }
+        continue;
+      }
       for (std::int64_t t = 0; t < axis.taps; ++t) {
         const double weight = axis.weight[o * axis.taps + t];
         if (weight == 0) continue;

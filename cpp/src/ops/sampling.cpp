@@ -26,24 +26,43 @@ AxisTaps cubic_taps(double x) {
   return {4, {first, first + 1, first + 2, first + 3}, {far(t + 1), near(t), near(1 - t), far(2 - t)}};
 }
 
-void PointTaps::combine(std::span<const AxisTaps> axes, const Shape& sizes) {
-  offset.assign(1, 0);
-  weight.assign(1, 1);
+PointTaps::PointTaps(const Shape& sizes) : strides_(dense_strides(sizes)) {
+  std::size_t most = 1;
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) most *= AxisTaps{}.index.size();
+  offset_.resize(most);
+  weight_.resize(most);
+}
+
+void PointTaps::combine(const std::vector<AxisTaps>& axes) {
+  offset_[0] = 0;
+  weight_[0] = 1;
+  count_ = 1;
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     const AxisTaps& taps = axes[axis];
-    const std::size_t before = offset.size();
-    // Each tap of this axis continues each choice of the axes before it.
-    for (std::size_t i = 0; i < before; ++i) {
-      const std::int64_t base = offset[i] * sizes[axis];
-      const double so_far = weight[i];
-      for (std::size_t k = 0; k < taps.count; ++k) {
-        if (taps.index[k] < 0 || taps.weight[k] == 0) continue;
-        offset.push_back(base + taps.index[k]);
-        weight.push_back(so_far * taps.weight[k]);
+    const std::size_t before = count_;
+    bool first = true;
+    // The first tap that counts takes the places of the choices so far, last of all; the others go behind them.
+    std::size_t kept = taps.count;
+    for (std::size_t k = 0; k < taps.count; ++k) {
+      if (taps.index[k] < 0 || taps.weight[k] == 0) continue;
+      if (first) {
+        first = false;
+        kept = k;
+        continue;
+      }
+      for (std::size_t i = 0; i < before; ++i) {
+        offset_[count_] = offset_[i] + taps.index[k] * strides_[axis];
+        weight_[count_++] = weight_[i] * taps.weight[k];
       }
     }
-    offset.erase(offset.begin(), offset.begin() + static_cast<std::ptrdiff_t>(before));
-    weight.erase(weight.begin(), weight.begin() + static_cast<std::ptrdiff_t>(before));
+    if (first) {
+      count_ = 0;
+      return;
+    }
+    for (std::size_t i = 0; i < before; ++i) {
+      offset_[i] += taps.index[kept] * strides_[axis];
+      weight_[i] *= taps.weight[kept];
+    }
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "jitney/tensor.h"
@@ -23,17 +22,22 @@ AxisTaps linear_taps(double x, std::int64_t size);
 AxisTaps cubic_taps(double x);
 
 /// Elements of a dense block that one point reads, and their weights.
-struct PointTaps {
-  std::vector<std::int64_t> offset;
-  std::vector<double> weight;
-
-  /// The product of all axes' taps in a block of this shape; zeros are left out.
-  void combine(std::span<const AxisTaps> axes, const Shape& sizes);
+class PointTaps {
+ public:
+  explicit PointTaps(const Shape& sizes);
+  /// The product of all axes' taps; zeros are left out.
+  void combine(const std::vector<AxisTaps>& axes);
   double sum(const double* block) const noexcept {
     double total = 0;
-    for (std::size_t i = 0; i < offset.size(); ++i) total += weight[i] * block[offset[i]];
+    for (std::size_t i = 0; i < count_; ++i) total += weight_[i] * block[offset_[i]];
     return total;
   }
+
+ private:
+  Shape strides_;
+  std::size_t count_ = 0;
+  std::vector<std::int64_t> offset_;
+  std::vector<double> weight_;
 };
 
 /// Arithmetic as the operands' dtype has it: after each step a coordinate is rounded to float32, unless it comes from float64.

@@ -1,4 +1,5 @@
 // Writes by index into a copy of a tensor: scatter_elements, scatter_nd. Where indices repeat without a reduction, the last wins.
+#include <array>
 #include <cstring>
 
 #include "ops/arithmetic.h"
@@ -15,28 +16,59 @@ using namespace arithmetic;
 /// Combines elements of the updates into elements of the result.
 class Combine {
  public:
-  Combine(const Node& node, DType dtype) : reduction_(node.text("reduction", "none")), bytes_(size_of(dtype)) {}
+  Combine(const Node& node, DType dtype) : bytes_(size_of(dtype)) {
+    const std::string_view word = node.text("reduction", "none");
+    kind_ = word == "add"   ? Kind::add
+            : word == "mul" ? Kind::mul
+            : word == "max" ? Kind::max
+            : word == "min" ? Kind::min
+                            : Kind::none;
+  }
+
+  bool replaces() const noexcept { return kind_ == Kind::none; }
 
   void operator()(const TensorView& updates, std::int64_t from, const TensorView& y, std::int64_t to) const {
-    if (reduction_ == "none") {
+    if (replaces()) {
       std::memcpy(address(y, to), address(updates, from), bytes_);
-      return;
+    } else {
+      run(updates, from, 1, y, to, 1, 1);
     }
+  }
+
+  /// The same for up to Walk::kPiece elements, apart by the strides; only with a reduction.
+  void run(const TensorView& updates, std::int64_t from, std::int64_t from_stride, const TensorView& y, std::int64_t to,
+           std::int64_t to_stride, std::size_t count) const {
     with_number_type(y.dtype, [&](auto type) {
       using T = decltype(type);
-      store(y, to, combined(load<T>(y, to), load<T>(updates, from)));
+      std::array<T, static_cast<std::size_t>(Walk<2>::kPiece)> a, b;
+      load_run(y.dtype, address(y, to), to_stride, count, a.data());
+      load_run(y.dtype, address(updates, from), from_stride, count, b.data());
+      for (std::size_t i = 0; i < count; ++i) a[i] = combined(a[i], b[i]);
+      store_run(y.dtype, address(y, to), to_stride, count, a.data());
     });
   }
 
  private:
+  enum class Kind : std::uint8_t { none, add, mul, max, min };
+
   template <typename T>
   T combined(T a, T b) const {
-    if (reduction_ == "add") return Add::of(a, b);
-    if (reduction_ == "mul") return Mul::of(a, b);
-    return reduction_ == "max" ? Max::of(a, b) : Min::of(a, b);
+    switch (kind_) {
+      case Kind::add:
+        return Add::of(a, b);
+      case Kind::mul:
+        return Mul::of(a, b);
+      case Kind::max:
+        return Max::of(a, b);
+      case Kind::min:
+        return Min::of(a, b);
+      case Kind::none:
+        break;
+    }
+    return b;
   }
 
-  std::string_view reduction_;
+  Kind kind_ = Kind::none;
   std::size_t bytes_;
 };
 
@@ -122,14 +154,23 @@ void compute_scatter_nd(const ComputeContext& ctx) {
     to_strides.push_back(y.strides[i]);
   }
   const Combine combine(ctx.node(), y.dtype);
+  const std::int64_t count = slab.elements();
   const Walk<2> within_slab(slab, {from_strides, to_strides});
+  const RegionCopy copy(size_of(y.dtype), slab, from_strides, to_strides);
   Walk<2>(sizes, {index_strides, update_strides}).for_each([&](const std::array<std::int64_t, 2>& at) {
     std::int64_t to = 0;
     for (std::size_t k = 0; k < depth; ++k) {
       const std::int64_t given = load_int64(indices, at[0] + static_cast<std::int64_t>(k) * indices.strides[outer]);
       to += checked_index(ctx, given, y.shape[k]) * y.strides[k];
     }
-    within_slab.for_each([&](const std::array<std::int64_t, 2>& in) { combine(updates, at[1] + in[0], y, to + in[1]); });
+    if (count == 1) return combine(updates, at[1], y, to);
+    if (combine.replaces()) {
+      if (count != 0) copy(address(updates, at[1]), address(y, to));
+      return;
+    }
+    within_slab.for_each_piece([&](const std::array<std::int64_t, 2>& in, std::size_t piece) {
+      combine.run(updates, at[1] + in[0], within_slab.run_strides[0], y, to + in[1], within_slab.run_strides[1], piece);
+    });
   });
 }
 

@@ -56,15 +56,19 @@ TEST_CASE("grid_sample") {
 TEST_CASE("deform_columns without offsets are the windows") {
   const Tensor x = floats({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6});
   const Tensor still = tensor(DType::float32, {1, 8, 1, 2}, std::vector<double>(16));
-  check_close(run_one("deform_columns", {integers("kernel", {2, 2})}, {x, still}), {1, 2, 2, 3, 4, 5, 5, 6});
+  const Tensor kernel = int64s({2}, {2, 2});
+  check_close(run_one("deform_columns", {}, {x, still, kernel}), {1, 2, 2, 3, 4, 5, 5, 6});
   const Tensor far = tensor(DType::float32, {1, 8, 1, 2}, std::vector<double>(16, 1e30));
-  check_close(run_one("deform_columns", {integers("kernel", {2, 2})}, {x, far}), std::vector<double>(8));
+  check_close(run_one("deform_columns", {}, {x, far, kernel}), std::vector<double>(8));
   const Tensor mask = tensor(DType::float32, {1, 4, 1, 2}, std::vector<double>(8, 2.0));
-  check_close(run_one("deform_columns", {integers("kernel", {2, 2})}, {x, still, mask}), {2, 4, 4, 6, 8, 10, 10, 12});
-  CHECK(fails("deform_columns", {integers("kernel", {2, 2})}, {known(x), known(mask)}, "number of offsets"));
-  CHECK(
-      fails("deform_columns", {integers("kernel", {2, 2}), integer("offset_group", 0)}, {known(x), known(still)}, "at least 1"));
-  CHECK(fails("deform_columns", {integers("kernel", {})}, {known(x), known(still)}, "0 sizes"));
+  check_close(run_one("deform_columns", {}, {x, still, kernel, mask}), {2, 4, 4, 6, 8, 10, 10, 12});
+  CHECK(fails("deform_columns", {}, {known(x), known(mask), known(kernel)}, "number of offsets"));
+  CHECK(fails("deform_columns", {integer("offset_group", 0)}, {known(x), known(still), known(kernel)}, "at least 1"));
+  CHECK(fails("deform_columns", {}, {known(x), known(still), known(int64s({0}, {}))}, "0 sizes"));
+  CHECK(fails("deform_columns", {}, {known(x), known(still), known(int64s({2}, {2, 1 << 30}))}, ""));
+  CHECK(inferred("deform_columns", {},
+                 {unknown(DType::float32, {n(), m(), open(), open()}), unknown(DType::float32, {open(), Dim(8), n(), Dim(5)}),
+                  known(kernel)}) == "[N, 4*M, N, 5]");
 }
 
 TEST_CASE("roi_align and max_roi_pool") {
