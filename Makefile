@@ -18,7 +18,7 @@ CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
-.PHONY: demo test conformance conformance-update operators packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size clean
+.PHONY: demo test conformance conformance-update operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -73,6 +73,9 @@ conformance-update: $(VENV)/.dev
 # The table of operators, from what is registered and what runs.
 operators: $(VENV)/.dev
 	$(BIN)/python -m jitney.converter.operators .
+
+operators-check: $(VENV)/.dev
+	$(BIN)/python -m jitney.converter.operators . --check
 
 # Packages written for ONNX Runtime, unmodified, on it and on jitney.ort.
 packages: $(VENV)/.dev

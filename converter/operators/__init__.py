@@ -6,8 +6,9 @@ shows. Ops and opsets follow from the registrations; dtypes from converting and 
 
 from __future__ import annotations
 
+from . import probe
 from .page import render
 from .registered import registered_ops
 from .table import OpRow, read_table, table_text
 
-__all__ = ["OpRow", "read_table", "registered_ops", "render", "table_text"]
+__all__ = ["OpRow", "probe", "read_table", "registered_ops", "render", "table_text"]

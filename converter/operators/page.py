@@ -17,8 +17,9 @@ allows: the examples of ONNX's own test cases, cast to that dtype. `jitney info 
 --check model.onnx` what a model lacks.
 
 * **becomes**: the ops of the [IR](ir.md) that the examples became, or the op's ONNX function body.
-* **fast**: dtypes of the (first) data operand that run on the CPU backend's own kernels, in at least one example.
-* **plain**: dtypes that run on the plain kernels, at least in part; the backend `reference` runs both.
+* **fast**: dtypes of the data operand with which all examples (up to four) run on the CPU backend's own kernels, or need none;
+  **partly**: some do, others run on the plain kernels; **plain**: all run on those. The backend `reference` has plain kernels for
+  all. An op without dtypes has no example among ONNX's test cases.
 * f, bf, i, u, c stand for float, bfloat, int, uint, complex; `–` after an opset means: up to the newest.
 """
 
@@ -29,7 +30,7 @@ def render(rows: Sequence[OpRow]) -> str:
     domains = sorted({row.domain for row in rows if row.by})
     for domain in domains:
         parts.append(f"\n## {domain or 'ai.onnx'}\n")
-        parts.append("| op | opsets | becomes | fast | plain |\n|---|---|---|---|---|")
+        parts.append("| op | opsets | becomes | fast | partly | plain |\n|---|---|---|---|---|---|")
         parts += [_line(row) for row in rows if row.domain == domain and row.by]
     missing = [row for row in rows if not row.by]
     parts.append("\n## Not supported\n")
@@ -42,4 +43,4 @@ def _line(row: OpRow) -> str:
     becomes = "its function body"
     if row.by != "function":
         becomes = ", ".join(f"`{op}`" for op in row.becomes[:_MOST_SHOWN]) + (" …" if len(row.becomes) > _MOST_SHOWN else "")
-    return f"| {row.op} | {row.opsets} | {becomes} | {' '.join(row.fast)} | {' '.join(row.reference)} |"
+    return f"| {row.op} | {row.opsets} | {becomes} | {' '.join(row.fast)} | {' '.join(row.partly)} | {' '.join(row.plain)} |"

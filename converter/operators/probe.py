@@ -5,10 +5,11 @@ schema allows."""
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -24,8 +25,8 @@ from ..load import load
 from ..lower import lower
 from .table import OpRow
 
-_MOST_EXAMPLES: Final = 3
-"""Of each op: more tell no more."""
+_MOST_EXAMPLES: Final = 4
+"""Of each op."""
 
 
 @dataclass
@@ -36,20 +37,14 @@ class Example:
     values: list[Any]
 
 
-@dataclass
-class _Findings:
-    becomes: set[str] = field(default_factory=set)
-    fast: list[str] = field(default_factory=list)
-    reference: list[str] = field(default_factory=list)
-
-
 def probe(rows: Sequence[OpRow]) -> list[OpRow]:
     """The rows with what their examples showed."""
-    examples = _examples()
+    examples = load_examples()
     return [_probe_op(row, examples.get((row.domain, row.op), [])) if row.by else row for row in rows]
 
 
-def _examples() -> dict[tuple[str, str], list[Example]]:
+@functools.cache
+def load_examples() -> dict[tuple[str, str], list[Example]]:
     """Those whose inputs are tensors, by domain and op."""
     from onnx.backend.test.loader import load_model_tests
 
@@ -99,33 +94,33 @@ def _decides(node: Node, index: int) -> bool:
 
 
 def _probe_op(row: OpRow, examples: list[Example]) -> OpRow:
-    findings = _Findings()
-    usable = [example for example in examples if _runs(example, findings) is not None][:_MOST_EXAMPLES]
-    for dtype in _allowed(row, usable):
-        outcomes = {_runs(_cast(example, dtype), findings) for example in usable}
-        if "fast" in outcomes:
-            findings.fast.append(_short(dtype))
-        elif "reference" in outcomes:
-            findings.reference.append(_short(dtype))
-    return replace(row, becomes=tuple(sorted(findings.becomes)), fast=tuple(findings.fast), reference=tuple(findings.reference))
+    usable = [example for example in examples if _runs(example)][:_MOST_EXAMPLES]
+    if examples and not usable:  # its function body needs an op that is not supported
+        return replace(row, by="", opsets="")
+    becomes = {node.op for example in usable for node in lower(load(example.model)).graph.nodes}
+    found: dict[str, list[str]] = {"fast": [], "partly": [], "plain": []}
+    for dtype in _allowed(usable):
+        outcomes = {_runs(_cast(example, dtype)) for example in usable} - {None}
+        if outcomes:
+            found["partly" if len(outcomes) == 2 else str(outcomes.pop())].append(_SHORT[dtype])
+    dtypes = {name: tuple(listed) for name, listed in found.items()}
+    return replace(row, probed=bool(usable), becomes=tuple(sorted(becomes)), **dtypes)  # type: ignore[arg-type]
 
 
-def _runs(example: Example, findings: _Findings) -> str | None:
-    """ "fast" or "reference", by the kernels of the plan; None if the model cannot be converted or run."""
+def _runs(example: Example) -> str | None:
+    """Whether all steps of the plan are "fast" or some "plain"; None if the model cannot be converted or run."""
     names = [info.name for info in example.model.graph.input]
     try:
-        becomes = {node.op for node in lower(load(example.model)).graph.nodes}
         with Session(convert_to_bytes(example.model), backend="cpu", threads=1) as session:
             session.run(dict(zip(names, map(np.asarray, example.values))))
             steps = session.plan_report().steps
             computed_late = any(_core.op_schema(op)["data_dependent"] for op in session.model.ops)
     except (Error, TypeError, ValueError, OverflowError):  # the latter: no such example can be made in this dtype
         return None
-    findings.becomes |= becomes
-    return "reference" if computed_late or any("reference_" in step.kernel for step in steps) else "fast"
+    return "plain" if computed_late or any("reference_" in step.kernel for step in steps) else "fast"
 
 
-def _allowed(row: OpRow, examples: Sequence[Example]) -> Iterator[int]:
+def _allowed(examples: Sequence[Example]) -> Iterator[int]:
     """Dtypes that the newest schema allows for the type that matters, and that NumPy or ml_dtypes can hold."""
     if not examples:
         return
@@ -194,10 +189,6 @@ def _as_dtype(array: Any, dtype: int) -> Any:
     wide = source.astype(np.complex128 if source.dtype.kind == "c" else np.float64)
     wide = np.nan_to_num(wide.real, nan=0, posinf=1, neginf=0)
     return (np.abs(wide) if wanted.kind == "u" else wide).clip(-8, 8).astype(wanted)
-
-
-def _short(dtype: int) -> str:
-    return _SHORT[dtype]
 
 
 def _numbers(pairs: Iterable[tuple[str, str, str]]) -> tuple[dict[str, int], dict[int, str]]:

@@ -24,10 +24,14 @@ class OpRow:
     """"lowering", "function" (through its ONNX function body) or "" (not at all)."""
     becomes: tuple[str, ...] = ()
     """The IR ops that it was seen to become."""
+    probed: bool = False
+    """Whether there were examples to try dtypes with."""
     fast: tuple[str, ...] = ()
-    """Dtypes that run on kernels made for them (and those whose nodes need no kernel)."""
-    reference: tuple[str, ...] = ()
-    """Dtypes that run, at least in part, on the plain kernels."""
+    """Dtypes with which all examples run on kernels made for them, or need none."""
+    partly: tuple[str, ...] = ()
+    """Dtypes with which some examples do, and others run on the plain kernels."""
+    plain: tuple[str, ...] = ()
+    """Dtypes that run on the plain kernels."""
 
 
 def table_text(rows: Sequence[OpRow]) -> str:

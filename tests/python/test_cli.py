@@ -13,6 +13,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import onnx
 import pytest
 
 import jitney
@@ -101,6 +102,39 @@ def test_convert_from_and_to_paths_that_are_not_there(conv: Path, tmp_path: Path
     parent.write_text("no folder")
     assert "file" in failed("convert", conv.with_suffix(".onnx"), "-o", parent / "net.jny")
     assert parent.read_text() == "no folder"
+
+
+def test_convert_check(conv: Path, tmp_path: Path) -> None:
+    source = conv.with_suffix(".onnx")
+    assert good("convert", source, "--check").strip() == "the model can be converted"
+    assert json.loads(good("convert", source, "--check", "--json"))["convertible"] is True
+    model = onnx.load(source)
+    model.graph.node[1].op_type = "NoSuchOp"
+    model.graph.node[4].op_type = "NorThisOne"
+    onnx.save(model, tmp_path / "lacking.onnx")
+    result = run("convert", tmp_path / "lacking.onnx", "--check")
+    assert (
+        result.returncode == 1 and "2 problems" in result.stdout and "NoSuchOp (opset 17): this op is not known" in result.stdout
+    )
+    problems = json.loads(run("convert", tmp_path / "lacking.onnx", "--check", "--json").stdout)["problems"]
+    assert [problem["op"] for problem in problems] == ["NoSuchOp", "NorThisOne"]
+    assert list(tmp_path.iterdir()) == [tmp_path / "lacking.onnx"]
+    failed("convert", tmp_path / "none.onnx", "--check")
+
+
+def test_convert_bisect(conv: Path, tmp_path: Path) -> None:
+    source = conv.with_suffix(".onnx")
+    assert "nothing goes wrong" in good("convert", source, "--bisect")
+    assert json.loads(good("convert", source, "--bisect", "--json")) == {
+        "stage": "nothing", "reason": "", "pass": "", "run": 0, "node": None
+    }  # fmt: skip
+
+
+def test_info_of_ops() -> None:
+    shown = good("info", "--ops")
+    assert any(line.split()[:3] == ["Relu", "7–", "f32"] for line in shown.splitlines()) and "not supported: " in shown
+    rows = json.loads(good("info", "--ops", "--json"))
+    assert next(row for row in rows if row["op"] == "Conv")["becomes"] == ["conv"]
 
 
 def test_convert_to_a_full_disk_leaves_the_old_file(conv: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,9 @@ from jitney.extras import require
 from jitney.model import TensorInfo
 from jitney.reports import PlanReport
 from jitney.session import Session
+
+if TYPE_CHECKING:
+    from jitney.converter.operators import OpRow
 
 
 def command(
@@ -73,11 +76,14 @@ def _show_ops(json: bool) -> None:
     if json:
         console.emit_json([asdict(row) for row in rows])
         return
-    shown = (
-        (f"{row.domain}.{row.op}".lstrip("."), row.opsets, " ".join(row.fast), " ".join(row.reference)) for row in rows if row.by
-    )
-    console.table(("op", "opsets", "fast dtypes", "dtypes of the plain kernels"), shown)
+    shown = ((f"{row.domain}.{row.op}".lstrip("."), row.opsets, _dtypes(row)) for row in rows if row.by)
+    console.table(("op", "opsets", "dtypes: fast ones, those that are partly fast, those that run on plain kernels"), shown)
     console.line("not supported: " + ", ".join(f"{row.domain}.{row.op}".lstrip(".") for row in rows if not row.by))
+
+
+def _dtypes(row: OpRow) -> str:
+    named = (("", row.fast), ("partly: ", row.partly), ("plain: ", row.plain))
+    return "  ".join(name + " ".join(dtypes) for name, dtypes in named if dtypes)
 
 
 def _plan(session: Session, shapes: dict[str, tuple[int, ...]]) -> tuple[PlanReport | None, str]:
