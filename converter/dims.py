@@ -46,10 +46,13 @@ def _dtype(info: onnx.ValueInfoProto) -> int:
     if kind is None:
         raise InvalidModel(f"input '{info.name}' has no type")
     if kind != "tensor_type":
-        raise Unsupported(f"input '{info.name}' is no tensor but a {kind.removesuffix('_type')}")
+        hint = "let the model take the tensors as inputs of their own"
+        word = {"sequence_type": "a sequence", "optional_type": "an optional"}.get(kind, "a map or sparse tensor")
+        raise Unsupported(f"input '{info.name}' is no tensor but {word}", hint=hint)
     dtype = info.type.tensor_type.elem_type
     if dtype == TensorProto.STRING:
-        raise Unsupported(f"input '{info.name}' is a tensor of strings")
+        hint = "let the model begin behind what it does with text, and do that outside"
+        raise Unsupported(f"input '{info.name}' is a tensor of strings", hint=hint)
     if dtype == TensorProto.UNDEFINED or dtype not in TensorProto.DataType.values():
         raise InvalidModel(f"input '{info.name}' has the unknown element {dtype_name(dtype)}")
     return int(dtype)

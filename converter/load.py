@@ -44,6 +44,14 @@ class Loaded:
 
 def load(source: Source) -> Loaded:
     """Reads and checks a model. Raises InvalidModel for what is none, Unsupported for opsets out of range."""
+    try:
+        return _load(source)
+    except InvalidModel as error:
+        error.hint = error.hint or "fetch the file again, or export the model again"
+        raise
+
+
+def _load(source: Source) -> Loaded:
     path: Path | None = None
     if isinstance(source, onnx.ModelProto):
         proto, label, size, sha256 = source, "the model", source.ByteSize(), ""

@@ -55,7 +55,11 @@ def lower(loaded: Loaded, shapes: Shapes | None = None, *, sizes_are_final: bool
 
     `sizes_are_final` is False if sizes that the model fixes will be opened later: then no branch is decided by them."""
     context = _context(loaded, sizes_are_final)
-    model = _lower(loaded, shapes, context)
+    try:
+        model = _lower(loaded, shapes, context)
+    except (InvalidModel, Unsupported) as error:
+        explain(error, context.origin(error.node))
+        raise
     if context.unsupported:
         raise summary([error for error in context.unsupported if isinstance(error, Unsupported)])
     return model
@@ -68,6 +72,7 @@ def find_problems(loaded: Loaded, shapes: Shapes | None = None, *, sizes_are_fin
     try:
         _lower(loaded, shapes, context)
     except (InvalidModel, Unsupported) as error:
+        explain(error, context.origin(error.node))
         context.unsupported.append(error)
     return context.unsupported
 
@@ -108,11 +113,7 @@ def _lower(loaded: Loaded, shapes: Shapes | None, context: Context) -> Model:
         raise InvalidModel("two outputs have the same name")
     model = Model(builder.graph, {}, output_names)
     if not context.unsupported:
-        try:
-            infer_shapes(model)
-        except (InvalidModel, Unsupported) as error:
-            explain(error, context.origin(error.node))
-            raise
+        infer_shapes(model)
     return model
 
 
