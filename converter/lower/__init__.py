@@ -43,6 +43,7 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     window,
 )
 from .compound import OptionalValue, SequenceValue
+from .functions import overload_of
 from .graph import Context, GraphBuilder, Poison, Scope
 from .problems import explain, summary
 from .registry import lowered_ops
@@ -78,7 +79,7 @@ def find_problems(loaded: Loaded, shapes: Shapes | None = None, *, sizes_are_fin
 
 
 def _context(loaded: Loaded, sizes_are_final: bool) -> Context:
-    functions = {(canonical_domain(function.domain), function.name): function for function in loaded.proto.functions}
+    functions = {(canonical_domain(each.domain), each.name, overload_of(each)): each for each in loaded.proto.functions}
     names = _value_names(loaded.proto.graph)
     return Context(loaded.folder, functions, sizes_are_final, names, warnings=loaded.warnings)
 

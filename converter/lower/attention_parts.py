@@ -17,6 +17,8 @@ INT64 = int(TensorProto.INT64)
 
 def divided(node: OnnxNode, size: Size, by: int) -> Size:
     """The size divided by a number that must divide it."""
+    if by < 1:
+        raise node.invalid(f"the number of heads is {by}; it must be at least 1")
     if not isinstance(size, int):
         return node.emit("div", [size, node.int64s([by])])
     if size % by != 0:
@@ -116,7 +118,7 @@ class Heads:
         """The heads of a group one below the other, so that one matrix product serves them all."""
         if self.queries == self.keys:
             return x
-        if self.queries % self.keys != 0:
+        if self.keys < 1 or self.queries % self.keys != 0:
             raise node.invalid(f"{self.queries} heads of queries cannot be divided among {self.keys} heads of keys")
         rows = product(node, [self.queries // self.keys, size_of(node, x, 2)])
         return reshape(node, x, [size_of(node, x, 0), self.keys, rows, size_of(node, x, 3)])
@@ -137,8 +139,8 @@ def softmax(node: OnnxNode, scores: Value, sink: Value | None = None) -> Value:
 
 
 def capped(node: OnnxNode, scores: Value, softcap: float) -> Value:
-    """softcap · tanh(scores / softcap); 0 leaves the scores as they are."""
-    if softcap == 0:
+    """softcap · tanh(scores / softcap); 0 or less leaves the scores as they are."""
+    if softcap <= 0:
         return scores
     cap = node.constant(np.asarray(softcap), node.dtype(scores))
     return node.emit("mul", [node.emit("tanh", [node.emit("div", [scores, cap])]), cap])

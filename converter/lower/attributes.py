@@ -19,6 +19,21 @@ def read_attributes(
     node: onnx.NodeProto, schema: Schema, bound: Mapping[str, onnx.AttributeProto], name: str
 ) -> dict[str, onnx.AttributeProto]:
     """Attributes by name: the node's own, then the schema's defaults. `bound` has those of the function around the node."""
+    given = given_attributes(node, bound, name)
+    for key, specification in schema.attributes.items():
+        if key in given:
+            given[key] = _typed(given[key], specification, node.op_type, name)
+        elif specification.default_value.type != AttributeProto.UNDEFINED:
+            given[key] = specification.default_value
+        elif specification.required:
+            raise InvalidModel(
+                f"the attribute '{key}' is missing", node=name, op=node.op_type, hint="the model breaks the ONNX standard here"
+            )
+    return given
+
+
+def given_attributes(node: onnx.NodeProto, bound: Mapping[str, onnx.AttributeProto], name: str) -> dict[str, onnx.AttributeProto]:
+    """The node's own attributes. Those that name one of the function around the node take its value, or are left out with it."""
     given: dict[str, onnx.AttributeProto] = {}
     for attribute in node.attribute:
         if attribute.ref_attr_name:
@@ -31,15 +46,6 @@ def read_attributes(
             raise InvalidModel(f"the attribute '{attribute.name}' is given twice", node=name, op=node.op_type)
         else:
             given[attribute.name] = attribute
-    for key, specification in schema.attributes.items():
-        if key in given:
-            given[key] = _typed(given[key], specification, node.op_type, name)
-        elif specification.default_value.type != AttributeProto.UNDEFINED:
-            given[key] = specification.default_value
-        elif specification.required:
-            raise InvalidModel(
-                f"the attribute '{key}' is missing", node=name, op=node.op_type, hint="the model breaks the ONNX standard here"
-            )
     return given
 
 

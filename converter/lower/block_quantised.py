@@ -23,6 +23,8 @@ def matmul_nbits(node: OnnxNode) -> Value:
         raise node.unsupported(f"weight_prepacked={node.integer('weight_prepacked')}", "weights in a GPU's layout cannot be read")
     a, scales = node.operand(0), node.operand(2)
     columns, depth, block = node.integer("N"), node.integer("K"), node.integer("block_size")
+    if min(columns, depth, block) < 1:
+        raise node.invalid(f"N is {columns}, K is {depth} and block_size is {block}; they must be positive")
     blocks = -(-depth // block)
     packed = _stored(node, 1, columns * blocks * block * _bits(node) // 8).reshape(columns, -1)
     levels = _unpacked(packed, _bits(node))[:, :depth]

@@ -30,6 +30,11 @@ class FunctionBody:
         return FunctionBody(list(proto.input), list(proto.output), list(proto.node), opsets)
 
 
+def overload_of(proto: onnx.NodeProto | onnx.FunctionProto) -> str:
+    """Which of several functions of one name is meant; IR versions before 10 have no overloads."""
+    return str(getattr(proto, "overload", ""))
+
+
 def has_body(schema: Any) -> bool:
     """Whether the standard says what the op of this schema is made of."""
     return bool(schema.has_function or schema.has_context_dependent_function)

@@ -16,10 +16,10 @@ from jitney.errors import Error, InvalidModel, Unsupported
 from ..ir import Attribute, Graph, Node, Value, constant
 from ..load import canonical_domain
 from ..tensors import Array, sparse_to_array, to_array
-from .attributes import Schema, read_attributes
+from .attributes import Schema, given_attributes, read_attributes
 from .compound import OptionalValue, SequenceValue, capture_compound
 from .foreign import foreign_schema
-from .functions import FunctionBody, function_body, has_body
+from .functions import FunctionBody, function_body, has_body, overload_of
 from .node import OnnxNode
 from .problems import Origin, explain, operand_texts, origin_of
 from .registry import Result, find_lowering
@@ -31,7 +31,8 @@ class Context:
     """What all graphs of one conversion share."""
 
     folder: Path | None
-    functions: Mapping[tuple[str, str], onnx.FunctionProto]
+    functions: Mapping[tuple[str, str, str], onnx.FunctionProto]
+    """The model's own, by domain, name and overload."""
     sizes_are_final: bool = True
     """False if a size that the model fixes will be opened later, so that nothing may be decided by it."""
     names: set[str] = field(default_factory=set)
@@ -44,6 +45,8 @@ class Context:
     warnings: list[str] = field(default_factory=list)
     unrolled: int = 0
     """Nodes that loops were unrolled to so far."""
+    calls: list[tuple[str, str, str]] = field(default_factory=list)
+    """The functions whose bodies are being lowered, from the outermost in."""
     _counters: dict[str, int] = field(default_factory=dict)
 
     def fresh(self, stem: str) -> str:
@@ -250,12 +253,9 @@ class GraphBuilder:
         inputs = [self._operand(name, proto, scope, label) for name in proto.input]
         poisoned = any(is_poisoned(value) for value in inputs)
 
-        local = self.context.functions.get((domain, proto.op_type))
-        if local is not None:
-            bound = {default.name: default for default in local.attribute_proto} | {
-                given.name: given for given in proto.attribute
-            }
-            return self._expand(FunctionBody.of(local), inputs, bound, label, proto, own=True)
+        key = (domain, proto.op_type, overload_of(proto))
+        if key in self.context.functions:
+            return self._call(key, inputs, given_attributes(proto, scope.attributes, label), label, proto)
         schema = _schema(proto.op_type, version, domain)
         if schema is None:
             self._look_through(proto, scope)
@@ -286,6 +286,25 @@ class GraphBuilder:
         if compound is not None and proto.op_type == "Identity":
             return compound
         return function(node) if function is not None else node.expand_function()
+
+    def _call(
+        self,
+        key: tuple[str, str, str],
+        inputs: Sequence[Value | None],
+        given: Mapping[str, onnx.AttributeProto],
+        label: str,
+        proto: onnx.NodeProto,
+    ) -> Result:
+        """Lowers the body of one of the model's own functions in place of a node."""
+        function = self.context.functions[key]
+        if key in self.context.calls:
+            raise InvalidModel(f"the function '{function.name}' calls itself", node=label, op=proto.op_type)
+        bound = {default.name: default for default in function.attribute_proto} | dict(given)
+        self.context.calls.append(key)
+        try:
+            return self._expand(FunctionBody.of(function), inputs, bound, label, proto, own=True)
+        finally:
+            self.context.calls.pop()
 
     def _operand(self, name: str, proto: onnx.NodeProto, scope: Scope, label: str) -> Value | None:
         if not name:

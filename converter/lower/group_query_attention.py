@@ -35,7 +35,7 @@ def group_query_attention(node: OnnxNode) -> list[Value | None]:
     counts = node.emit("add", [counts, node.int64s([1])])
     starts = node.emit("max", [node.emit("sub", [counts, vector(node, [length])]), node.int64s([0])])
     own = node.emit("add", [_unsqueezed(node, starts, [1]), positions(node, length)])  # [batch, length]
-    if node.integer("do_rotary"):
+    if node.integer("do_rotary") == 1:
         q, k = _rotated(node, q, k, own)
     key_cache, value_cache = (_cached(node, node.input(index), new, own) for index, new in ((3, k), (4, v)))
 
@@ -91,7 +91,7 @@ def _rotated(node: OnnxNode, q: Value, k: Value, own: Value) -> tuple[Value, Val
     given = node.input(9)
     places = own if given is None else _int64(node, given)
     angles = [node.emit("gather", [node.operand(index), places], axis=0) for index in (7, 8)]
-    interleaved = node.integer("rotary_interleaved") != 0
+    interleaved = node.integer("rotary_interleaved") == 1
     return rotate(node, q, angles[0], angles[1], interleaved), rotate(node, k, angles[0], angles[1], interleaved)
 
 

@@ -124,9 +124,7 @@ def qgemm(node: OnnxNode) -> Value:
     factor = multiplier(node, node.emit("mul", [alpha, a_scale]), b_scale, node.input(7))
     y = scaled(node, sums, factor)
     zero = node.input(8)
-    if node.input(7) is None:
-        return y
-    return quantised(node, y, zero, node.dtype(a) if zero is None else node.dtype(zero))
+    return y if zero is None else quantised(node, y, zero, node.dtype(zero))
 
 
 @lowers("MatMulIntegerToFloat", domain=MICROSOFT)

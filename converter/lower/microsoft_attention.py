@@ -47,7 +47,7 @@ def quantised_attention(node: OnnxNode) -> list[Value | None]:
 def _self_attention(
     node: OnnxNode, projected: Value, mask: Value | None, past: Value | None, bias: Value | None
 ) -> list[Value | None]:
-    if node.integer("do_rotary"):
+    if node.integer("do_rotary") == 1:
         raise node.unsupported("do_rotary=1")
     _refuse_shared_buffers(node)
     widths = node.integers("qkv_hidden_sizes") if node.has("qkv_hidden_sizes") else None
@@ -168,7 +168,7 @@ def _attend(node: OnnxNode, q: Value, k: Value, v: Value, mask: Value | None, bi
     scores = heads.scores(node, q, k, scale)
     length, total, dtype = size_of(node, q, 2), size_of(node, k, 2), node.dtype(q)
     terms = [bias, None if mask is None else _mask_bias(node, mask, q, length, total)]
-    if node.has("unidirectional") and node.integer("unidirectional"):
+    if node.has("unidirectional") and node.integer("unidirectional") == 1:
         past = _difference(node, total, length)
         terms.append(bias_where(node, causal(node, length, past, total), lowest(dtype), dtype))
     total_bias = added(node, *terms)

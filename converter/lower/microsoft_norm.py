@@ -76,6 +76,8 @@ def _mask_index(node: OnnxNode, ids: Value, mask: Value | None) -> Value:
 def group_norm(node: OnnxNode) -> list[Value | None]:
     x, last = node.operand(0), node.integer("channels_last") != 0
     dtype, rank = node.dtype(x), node.rank(x)
+    if rank < 3:
+        raise node.invalid(f"the operand has {rank} dimensions; batch, channels and space are wanted")
     if node.op == "SkipGroupNorm":
         x = _with_skip(node, x, last)
     total = x
@@ -83,6 +85,8 @@ def group_norm(node: OnnxNode) -> list[Value | None]:
         x = channels_first(node, x)
     sizes = [size_of(node, x, axis) for axis in range(rank)]
     groups = node.integer("groups")
+    if groups < 1 or (isinstance(sizes[1], int) and sizes[1] % groups != 0):
+        raise node.invalid(f"{groups} groups cannot be made of {sizes[1] if isinstance(sizes[1], int) else 'the'} channels")
     if isinstance(sizes[1], int):
         channels: Size = sizes[1] // groups
     else:

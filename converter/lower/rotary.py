@@ -55,5 +55,5 @@ def microsoft_rotary_embedding(node: OnnxNode) -> Value:
         ids = node.emit("add", [ids, positions(node, size_of(node, x, 2))])
         ids = node.emit("unsqueeze", [ids, node.int64s([0])])
     angles = [node.emit("gather", [table, ids], axis=0) for table in (cosine, sine)]
-    y = rotate(node, x, angles[0], angles[1], node.integer("interleaved") != 0)
+    y = rotate(node, x, angles[0], angles[1], node.integer("interleaved") == 1)
     return merge_heads(node, y) if flat else y

@@ -15,6 +15,8 @@ Size: TypeAlias = "int | Value"
 def size_of(node: OnnxNode, value: Value, axis: int) -> Size:
     """The size of one axis, counted from the front."""
     shape = node.shape(value)
+    if shape is not None and axis >= len(shape):
+        raise node.invalid(f"'{value.name}' has {len(shape)} dimensions; {axis + 1} or more are wanted")
     known = shape[axis] if shape is not None else None
     if isinstance(known, int) and (value.is_constant or node.builder.context.sizes_are_final):
         return known

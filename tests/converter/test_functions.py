@@ -1,10 +1,14 @@
-"""Ops that lower through the function body that the ONNX standard gives them."""
+"""Functions: those that the ONNX standard gives ops as their bodies, and a model's own."""
 
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
-from op_check import check, floats, over_versions
+from onnx import helper
+from op_check import Array, check, floats, model_of, over_versions, run_jny, value
+
+from jitney.errors import InvalidModel
 
 
 @over_versions("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
@@ -29,3 +33,46 @@ def test_a_body_with_shape_arithmetic(op: str, opset: int) -> None:
 @over_versions("HannWindow", "HammingWindow", "BlackmanWindow")
 def test_windows(op: str, opset: int) -> None:
     check(op, [np.array(10, np.int32)], opset=opset)
+
+
+def own_function(
+    name: str, nodes: list[onnx.NodeProto], attributes: list[str] | None = None, overload: str = ""
+) -> onnx.FunctionProto:
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    function = helper.make_function("own", name, ["a"], ["b"], nodes, opsets, attributes)
+    function.overload = overload
+    return function
+
+
+def run_functions(functions: list[onnx.FunctionProto], nodes: list[onnx.NodeProto], x: Array) -> Array:
+    model = model_of(nodes, [value("x", [None])], [value("y")])
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    model.functions.extend(functions)
+    return run_jny(model, {"x": x})["y"]
+
+
+def test_overloads_are_told_apart() -> None:
+    functions = [own_function("f", [helper.make_node(op, ["a"], ["b"])], overload=op) for op in ("Neg", "Exp")]
+    nodes = [helper.make_node("f", ["x"], ["m"], domain="own"), helper.make_node("f", ["m"], ["y"], domain="own")]
+    nodes[0].overload, nodes[1].overload = "Neg", "Exp"
+    np.testing.assert_allclose(run_functions(functions, nodes, floats(4)), np.exp(-floats(4)), rtol=1e-5)
+
+
+def test_attributes_are_handed_on_through_functions() -> None:
+    inner = helper.make_node("LeakyRelu", ["a"], ["b"])
+    inner.attribute.append(onnx.AttributeProto(name="alpha", type=onnx.AttributeProto.FLOAT, ref_attr_name="slope"))
+    middle = helper.make_node("inner", ["a"], ["b"], domain="own")
+    middle.attribute.append(onnx.AttributeProto(name="slope", type=onnx.AttributeProto.FLOAT, ref_attr_name="outer_slope"))
+    functions = [own_function("inner", [inner], ["slope"]), own_function("outer", [middle], ["outer_slope"])]
+    x = np.array([-2, 3], np.float32)
+    given = helper.make_node("outer", ["x"], ["y"], domain="own", outer_slope=0.5)
+    np.testing.assert_array_equal(run_functions(functions, [given], x), np.array([-1, 3], np.float32))
+    left_out = helper.make_node("outer", ["x"], ["y"], domain="own")  # which leaves the op's own default
+    np.testing.assert_allclose(run_functions(functions, [left_out], x), np.array([-0.02, 3], np.float32))
+
+
+def test_functions_that_call_themselves() -> None:
+    calls = {"f": "g", "g": "f"}
+    functions = [own_function(name, [helper.make_node(other, ["a"], ["b"], domain="own")]) for name, other in calls.items()]
+    with pytest.raises(InvalidModel, match="the function 'f' calls itself"):
+        run_functions(functions, [helper.make_node("f", ["x"], ["y"], domain="own")], floats(2))
