@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from .lower import lower
 from .passes import PassResult, run_passes
 from .report import Report, Verification
 from .sample import Sample, check_seed, input_specs
+from .states import declare_states
 from .verify import Rebuild, Subject, verify_model
 from .write import Layout, lay_out, serialise
 
@@ -36,6 +37,7 @@ def convert(
     *,
     shapes: Shapes | None = None,
     dynamic_batch: bool = False,
+    states: Mapping[str, str] | None = None,
     verify: bool = True,
     sample: Sample | None = None,
     seed: int = 0,
@@ -46,7 +48,8 @@ def convert(
     """Converts an ONNX model (a path, bytes or a ModelProto) to a .jny file and returns what was done.
 
     `output` defaults to the source's path with the suffix .jny; for bytes and protos it must be given. `shapes` fixes sizes, e.g.
-    {"x": (1, 3, 224, 224)}; `dynamic_batch` opens a batch size that the model fixes. Unless `verify` is off, both models
+    {"x": (1, 3, 224, 224)}; `dynamic_batch` opens a batch size that the model fixes; `states`, e.g. {"h": "h_out"}, names
+    inputs that shall get, in each run, what an output was in the run before. Unless `verify` is off, both models
     are run on the same inputs, random ones or those of `sample` (a .npz file, a picture, or {name: array}), and compared: if
     they differ, Mismatch is raised and no file is left. `stop_after` names the last pass to run; `dump` a folder for the
     graph's text after each pass. `progress` is called with a stage and how much of all work is done.
@@ -68,6 +71,7 @@ def convert(
         specs = input_specs(model)
     with timer.stage("simplify", 0.25):
         report.passes = _simplify(model, dynamic_batch, stop_after, dump, timer.within(0.25, 0.6))
+        declare_states(model, states)
         report.nodes = _count(model.graph)
         model.metadata = _metadata(loaded)
         layout = lay_out(model)

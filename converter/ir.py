@@ -118,7 +118,8 @@ class Graph:
     inputs: list[Value] = field(default_factory=list)
     outputs: list[Value] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
-    states: list[tuple[Value, Value]] = field(default_factory=list)
+    states: list[tuple[int, int]] = field(default_factory=list)
+    """(position among the inputs, position among the outputs): the output of one run is the input of the next."""
 
     def values(self) -> Iterator[Value]:
         """Every value once: inputs, constants in order of first use, results; then outputs that are constants."""

@@ -129,7 +129,7 @@ def _compare(subject: Subject, reference: Reference, feeds: Feeds, expected: dic
                 expected = _stacked([expected, *(reference.run(other) for other in others)], expected)
                 noisy = _stacked([noisy, *(reference.run(with_noise(other, seed + 1)) for other in others)], expected)
                 feeds = _stacked([feeds, *others], opened)
-            actual = session.run(feeds)
+            actual = session.run(feeds, outputs=list(expected))
     except Error as error:
         raise _Failed(f"the converted model fails where the reference runs: {error}") from error
     return [check_output(name, np.asarray(expected[name]), actual[name], np.asarray(noisy[name])) for name in expected]

@@ -165,7 +165,7 @@ class _GraphSection:
             self._value(record.name, record.source or records[origin[position]].source, record.source is None)
             for position, record in enumerate(records)
         ]
-        states = [struct.pack("<II", index[id(before)], index[id(after)]) for before, after in graph.states]
+        states = [struct.pack("<II", inputs[before], outputs[after]) for before, after in graph.states]
         return (
             _text(graph.name)
             + _list(encoded_values)

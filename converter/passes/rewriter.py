@@ -42,8 +42,8 @@ class Rewriter:
         return list(self._readers.get(value, ()))
 
     def is_output(self, value: Value) -> bool:
-        """Whether the value leaves the graph, as an output or as state."""
-        return any(value is output for output in self.graph.outputs) or any(value is new for _, new in self.graph.states)
+        """Whether the value leaves the graph."""
+        return any(value is output for output in self.graph.outputs)
 
     def sole_reader(self, value: Value) -> Node | None:
         """The node that alone reads the value, and reads it once; None if there is no such node or the value leaves the graph."""
@@ -79,7 +79,6 @@ class Rewriter:
         for node in self.readers(old):
             self.set_inputs(node, [new if value is old else value for value in node.inputs])
         self.graph.outputs = [new if value is old else value for value in self.graph.outputs]
-        self.graph.states = [(state, new if value is old else value) for state, value in self.graph.states]
         self._erase_if_unread(old)
 
     def insert(self, node: Node, before: Node) -> Node:

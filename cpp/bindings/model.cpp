@@ -30,6 +30,13 @@ std::map<std::string, std::size_t> count_ops(const Model& model) {
   return counts;
 }
 
+/// (input, output) pairs by name.
+std::vector<std::pair<std::string, std::string>> states(const Model& model) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const StateInfo& state : model.states()) pairs.emplace_back(state.input, state.output);
+  return pairs;
+}
+
 Model from_bytes(const py::bytes& data) {
   const std::string_view text = data;
   const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
@@ -45,6 +52,7 @@ void bind_model(py::module_& module) {
       .def_static("from_bytes", &from_bytes, py::arg("data"))
       .def_property_readonly("inputs", [](const Model& model) { return describe(model.inputs()); })
       .def_property_readonly("outputs", [](const Model& model) { return describe(model.outputs()); })
+      .def_property_readonly("states", &states)
       .def_property_readonly("metadata", [](const Model& model) { return model.metadata(); })
       .def_property_readonly("ops", &count_ops)
       .def("check_weights", &Model::check_weights, py::call_guard<WithoutGil>());

@@ -27,7 +27,8 @@ std::unique_ptr<Session> make(const Model& model, std::string backend, std::size
   return std::make_unique<Session>(model, std::move(options));
 }
 
-py::dict run(Session& session, const py::dict& inputs, const std::optional<Names>& outputs, const std::optional<py::dict>& out) {
+py::dict run(Session& session, const py::dict& inputs, const std::optional<Names>& outputs, const std::optional<py::dict>& out,
+             std::optional<State> state) {
   std::vector<BorrowedArray> arrays;
   Names names;
   arrays.reserve(inputs.size());
@@ -57,7 +58,7 @@ py::dict run(Session& session, const py::dict& inputs, const std::optional<Names
   std::vector<Tensor> results;
   {
     const WithoutGil released;
-    results = session.run(fed, bound);
+    results = state ? session.run(fed, bound, *state) : session.run(fed, bound);
   }
   py::dict answer;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -112,11 +113,15 @@ py::dict plan_report(Session& session, const py::dict& shapes) {
 
 void bind_session(py::module_& module) {
   const SessionOptions defaults;
+  py::class_<State>(module, "State").def("reset", &State::reset);
   py::class_<Session>(module, "Session")
       .def(py::init(&make), py::arg("model"), py::kw_only(), py::arg("backend") = defaults.backend,
            py::arg("threads") = defaults.threads, py::arg("check") = defaults.check, py::arg("profile") = defaults.profile,
            py::arg("plan_cache_bytes") = defaults.plan_cache_bytes, py::arg("max_contexts") = defaults.max_contexts)
-      .def("run", &run, py::arg("inputs"), py::arg("outputs") = py::none(), py::arg("out") = py::none())
+      .def("run", &run, py::arg("inputs"), py::arg("outputs") = py::none(), py::arg("out") = py::none(),
+           py::arg("state") = py::none())
+      .def("new_state", &Session::new_state)
+      .def("reset_state", &Session::reset_state)
       .def("prepare", &prepare, py::arg("shapes"))
       .def("plan_report", &plan_report, py::arg("shapes"))
       .def("close", &Session::close, py::call_guard<WithoutGil>())

@@ -24,6 +24,7 @@ from jitney.errors import (
 from jitney.model import Model, TensorInfo
 from jitney.reports import BackendReport, MemoryReport, PlanReport, StepReport
 from jitney.session import Session
+from jitney.state import State
 
 if TYPE_CHECKING:
     from jitney.converter.convert import convert
@@ -44,6 +45,7 @@ __all__ = [
     "PlanReport",
     "Session",
     "SessionClosed",
+    "State",
     "StepReport",
     "TensorInfo",
     "Unsupported",

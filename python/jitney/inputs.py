@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,20 +15,22 @@ from jitney.model import TensorInfo
 Array = npt.NDArray[Any]
 
 
-def collect(inputs: object, wanted: Sequence[TensorInfo]) -> dict[str, Array]:
-    """{name: array} with every input of the model, each with the right dtype, rank and fixed dims."""
+def collect(inputs: object, wanted: Sequence[TensorInfo], optional: Collection[str] = ()) -> dict[str, Array]:
+    """{name: array} with every input of the model, each with the right dtype, rank and fixed dims. Those named in `optional` may
+    be left out."""
+    needed = [info for info in wanted if info.name not in optional]
     if not isinstance(inputs, Mapping):
-        if len(wanted) != 1:
+        if len(needed) != 1:
             raise InvalidInput(
-                f"one {_kind(inputs)} was given, but the model has {len(wanted)} inputs: {_names(wanted)}",
+                f"one {_kind(inputs)} was given, but the model has {len(needed)} inputs: {_names(needed)}",
                 hint="give a dict: run({name: array, …})",
             )
-        return {wanted[0].name: _checked(inputs, wanted[0])}
+        return {needed[0].name: _checked(inputs, needed[0])}
     check_names(inputs, wanted, "input")
-    missing = [info for info in wanted if info.name not in inputs]
+    missing = [info for info in needed if info.name not in inputs]
     if missing:
         raise InvalidInput(f"no value was given for {_names(missing)}", hint=f"the model's inputs are: {_names(wanted)}")
-    return {info.name: _checked(inputs[info.name], info) for info in wanted}
+    return {info.name: _checked(inputs[info.name], info) for info in wanted if info.name in inputs}
 
 
 def check_names(given: Iterable[Any], known: Sequence[TensorInfo], kind: str) -> None:

@@ -46,6 +46,8 @@ class Model:
             raise InvalidInput(f"a model was given as {type(source).__name__}", hint="give a path, or the bytes of a .jny file")
         self.inputs = _describe(self._core.inputs)
         self.outputs = _describe(self._core.outputs)
+        self.states = tuple(self._core.states)
+        """(input, output) pairs: what an output is in one run, the input is in the next."""
 
     @property
     def metadata(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from jitney.inputs import Array, check_dtype, check_names, check_shape, collect
 from jitney.model import Model, ModelSource, TensorInfo
 from jitney.pictures import picture_formats, with_pixels
 from jitney.reports import BackendReport, MemoryReport, PlanReport
+from jitney.state import State
 
 Shapes = Mapping[str, Sequence[int]]
 
@@ -84,21 +85,31 @@ class Session:
         *,
         outputs: Sequence[str] | None = None,
         out: Mapping[str, Array] | None = None,
+        state: State | None = None,
     ) -> dict[str, Array]:
         """{output name: array}. `inputs` is {name: array}, or one array if the model has one input.
 
         `outputs` picks some of the outputs; `out` gives arrays that results are written to (and which are returned).
         Raises InvalidInput for a wrong name, dtype, rank or size. The arrays returned own their memory. Where the ONNX model
         decodes pictures, an encoded one (a 1-D array of uint8) may be given instead of its pixels.
+
+        Inputs that are states of the model may be left out: the last run's are used, those of `state` (see new_state), or the
+        session's own. A state that is given all the same is used instead. Outputs that are states are returned if `outputs` or
+        `out` names them.
         """
-        fed = collect(with_pixels(inputs, self._pictures, self.inputs) if self._pictures else inputs, self.inputs)
-        names = self._output_names(outputs)
+        if state is not None and not isinstance(state, State):
+            raise InvalidInput(f"state is a {type(state).__name__}; what new_state() returns is wanted")
+        kept = {before for before, _ in self._model.states}
+        given = with_pixels(inputs, self._pictures, self.inputs) if self._pictures else inputs
+        fed = collect(given, self.inputs, kept)
+        names = self._output_names(outputs, out)
+        core = None if state is None else state._core
         self._shapes = {name: array.shape for name, array in fed.items()}
         if out is None:
-            return self._core.run(fed, names)
+            return self._core.run(fed, names, state=core)
         self._check_targets(out, names)
         shared = _sharing_memory(out, fed)
-        results = self._core.run(fed, names, {name: array for name, array in out.items() if name not in shared})
+        results = self._core.run(fed, names, {name: array for name, array in out.items() if name not in shared}, core)
         for name in shared:
             if results[name].shape != out[name].shape:
                 raise InvalidInput(
@@ -107,6 +118,14 @@ class Session:
             np.copyto(out[name], results[name])
             results[name] = out[name]
         return results
+
+    def new_state(self) -> State:
+        """The state of one more stream of runs: zeros. Streams with a state each may run at the same time."""
+        return State(self._core.new_state())
+
+    def reset_state(self) -> None:
+        """Lets the session's own state, which runs without `state` use, start from zeros again."""
+        self._core.reset_state()
 
     def prepare(self, shapes: Shapes) -> None:
         """Makes the plan for these input shapes now, so that the first run need not."""
@@ -146,9 +165,10 @@ class Session:
     def __repr__(self) -> str:
         return f"<jitney.Session on {self._requested}: {self._model!r}>"
 
-    def _output_names(self, outputs: Sequence[str] | None) -> list[str]:
+    def _output_names(self, outputs: Sequence[str] | None, out: Mapping[str, Array] | None) -> list[str]:
         if outputs is None:
-            return [info.name for info in self.outputs]
+            kept = {after for _, after in self._model.states} - set(out or ())
+            return [info.name for info in self.outputs if info.name not in kept]
         if isinstance(outputs, str):
             raise InvalidInput(f"outputs={outputs!r} is a str; a list of names is wanted", hint=f"outputs=[{outputs!r}]")
         try:

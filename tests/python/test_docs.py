@@ -12,7 +12,12 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import onnx
 import pytest
+from conftest import make_onnx
+from onnx import TensorProto, helper
+
+import jitney
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = ["README.md", "docs/python.md", "docs/cli.md", "docs/cpp.md", "docs/errors.md", "docs/conformance.md", "docs/ort.md"]
@@ -23,10 +28,25 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
+def recurrent() -> onnx.ModelProto:
+    rng = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["xw"]),
+        helper.make_node("MatMul", ["h", "u"], ["hu"]),
+        helper.make_node("Add", ["xw", "hu"], ["s"]),
+        helper.make_node("Tanh", ["s"], ["h_out"]),
+        helper.make_node("ReduceMean", ["h_out"], ["y"]),
+    ]
+    inputs = [("x", TensorProto.FLOAT, [1, 4]), ("h", TensorProto.FLOAT, [1, 8])]
+    outputs = [("y", TensorProto.FLOAT, [1, 1]), ("h_out", TensorProto.FLOAT, [1, 8])]
+    return make_onnx(nodes, inputs, outputs, {"w": rng.random((4, 8), np.float32), "u": rng.random((8, 8), np.float32)})
+
+
 @pytest.fixture
 def work(conv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with model.onnx (x [N, 3, H, W] → y [N, 5]) and photo.jpg."""
+    """A folder with model.onnx (x [N, 3, H, W] → y [N, 5]), stream.onnx (x [1, 4], h [1, 8] → y, h_out) and photo.jpg."""
     shutil.copy(conv.with_suffix(".onnx"), tmp_path / "model.onnx")
+    onnx.save(recurrent(), tmp_path / "stream.onnx")
     picture = np.random.default_rng(0).integers(0, 255, (48, 80, 3), np.uint8)
     cv2.imwrite(str(tmp_path / "photo.jpg"), picture)
     monkeypatch.chdir(tmp_path)
@@ -58,6 +78,7 @@ def test_cpp(page: str, conv: Path, work: Path) -> None:
     if prefix is None:
         pytest.skip("the C++ package is not installed; `make test` installs it and sets JITNEY_CPP_PREFIX")
     shutil.copy(conv, work / "model.jny")
+    jitney.convert(work / "stream.onnx", states={"h": "h_out"}, verify=False)
     for block in blocks(page, "cpp"):
         shutil.copytree(REPOSITORY / "examples" / "cpp", work / "app", dirs_exist_ok=True)
         (work / "app" / "main.cpp").write_text(block, encoding="utf-8")

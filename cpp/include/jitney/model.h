@@ -26,6 +26,12 @@ struct TensorInfo {
   std::vector<DimInfo> shape;
 };
 
+/// What one run hands on to the next: the value of `output` becomes that of `input`.
+struct StateInfo {
+  std::string input;
+  std::string output;
+};
+
 namespace detail {
 class ModelData;
 }
@@ -40,6 +46,7 @@ class JITNEY_API Model {
 
   const std::vector<TensorInfo>& inputs() const noexcept;
   const std::vector<TensorInfo>& outputs() const noexcept;
+  const std::vector<StateInfo>& states() const noexcept;
   const std::map<std::string, std::string>& metadata() const noexcept;
   /// Reads every weight block against its checksum; throws Error(invalid_model) at the first that differs.
   void check_weights() const;

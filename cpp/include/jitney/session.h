@@ -61,6 +61,24 @@ struct PlanReport {
   std::vector<StepReport> steps;
 };
 
+class Session;
+
+/// What a model with state (Model::states) remembers between the runs of one stream. Copies share it.
+class JITNEY_API State {
+ public:
+  /// Belongs to no session yet.
+  State() = default;
+  /// Zeros again, as at the start. Throws Error(invalid_input) while a run uses it.
+  void reset();
+
+  struct Buffers;
+
+ private:
+  friend class Session;
+  explicit State(std::shared_ptr<Buffers> buffers);
+  std::shared_ptr<Buffers> buffers_;
+};
+
 class JITNEY_API Session {
  public:
   explicit Session(Model model, SessionOptions options = {});
@@ -78,7 +96,8 @@ class JITNEY_API Session {
   /// Makes the plan for these input shapes ahead of the first run.
   void prepare(const std::map<std::string, Shape>& shapes);
 
-  /// All outputs, in the model's order. Throws Error(invalid_input) for a wrong name, dtype, rank or size.
+  /// All outputs but those that are states, in the model's order. An input that is a state may be left out: what the last run
+  /// made of it is used; given, its value is used instead. Throws Error(invalid_input) for a wrong name, dtype, rank or size.
   std::vector<Tensor> run(std::span<const NamedView> inputs);
   std::vector<Tensor> run(std::initializer_list<NamedView> inputs) { return run(std::span(inputs.begin(), inputs.size())); }
   std::map<std::string, Tensor> run(const std::map<std::string, Tensor>& inputs);
@@ -87,6 +106,16 @@ class JITNEY_API Session {
   /// that is returned at the same position. A given view must have the output's dtype and shape.
   std::vector<Tensor> run(std::span<const NamedView> inputs, std::span<const NamedView> outputs);
 
+  /// The same for one of several streams, each with a state of its own. Streams may run at the same time; two runs on one state,
+  /// the session's own included, may not: the second throws Error(invalid_input).
+  std::vector<Tensor> run(std::span<const NamedView> inputs, std::span<const NamedView> outputs, State& state);
+  std::vector<Tensor> run(std::initializer_list<NamedView> inputs, State& state);
+
+  /// The state for one more stream: zeros.
+  State new_state() const;
+  /// Zeros again, for runs that name no state.
+  void reset_state();
+
   /// The plan for these input shapes (made if need be); symbols that no shape fixes count as 1.
   PlanReport plan_report(const std::map<std::string, Shape>& shapes = {});
 
@@ -94,8 +123,11 @@ class JITNEY_API Session {
   void close();
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  struct Impl;
+  std::vector<Tensor> run_with(std::span<const NamedView> inputs, std::span<const NamedView> outputs, State::Buffers* state);
+  std::vector<NamedView> default_outputs() const;
+
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace jitney

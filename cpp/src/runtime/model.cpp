@@ -14,6 +14,7 @@ Model Model::from_bytes(std::span<const std::byte> bytes) {
 
 const std::vector<TensorInfo>& Model::inputs() const noexcept { return data_->inputs; }
 const std::vector<TensorInfo>& Model::outputs() const noexcept { return data_->outputs; }
+const std::vector<StateInfo>& Model::states() const noexcept { return data_->state_infos; }
 const std::map<std::string, std::string>& Model::metadata() const noexcept { return data_->graph.metadata; }
 
 void Model::check_weights() const {

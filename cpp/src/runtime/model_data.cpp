@@ -1,6 +1,8 @@
 // Loads a model: structure, schemas, shapes, and the descriptions that users see.
 #include "runtime/model_data.h"
 
+#include <algorithm>
+
 #include "graph/reader.h"
 #include "ops/infer.h"
 #include "plan/key_inputs.h"
@@ -46,6 +48,10 @@ TensorInfo describe(const Value& value, const Facts& facts, const std::vector<st
   return info;
 }
 
+std::size_t position_of(const std::vector<ValueId>& ids, ValueId id) {
+  return static_cast<std::size_t>(std::ranges::find(ids, id) - ids.begin());
+}
+
 }  // namespace
 
 ModelData::ModelData(std::shared_ptr<const MappedFile> mapped)
@@ -65,6 +71,15 @@ ModelData::ModelData(std::shared_ptr<const MappedFile> mapped)
   for (const ValueId id : main.outputs) {
     const auto index = static_cast<std::size_t>(id);
     outputs.push_back(describe(main.values[index], facts[index], graph.symbols));
+  }
+  for (const auto& [input, output] : main.states) {
+    const SymShape& shape = main.values[static_cast<std::size_t>(input)].shape;
+    states.push_back({position_of(main.inputs, input), position_of(main.outputs, output)});
+    state_infos.push_back({inputs[states.back().input].name, outputs[states.back().output].name});
+    if (!shape.ranked || !shape.is_constant())
+      throw Error(ErrorCode::invalid_model,
+                  "the state '" + state_infos.back().input + "' has open sizes, so that it cannot be kept",
+                  "fix them when you convert: --shape NAME=1,3,224,224");
   }
   for (const Constant& constant : graph.constants) weight_bytes += constant.bytes;
 }

@@ -13,6 +13,12 @@
 
 namespace jitney::detail {
 
+/// Positions among the model's inputs and outputs.
+struct StateIndex {
+  std::size_t input;
+  std::size_t output;
+};
+
 class ModelData {
  public:
   explicit ModelData(std::shared_ptr<const MappedFile> mapped);
@@ -29,6 +35,8 @@ class ModelData {
   const std::vector<std::vector<std::size_t>> key_inputs;  // by graph; only the model and bodies of loops have any
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
+  std::vector<StateIndex> states;
+  std::vector<StateInfo> state_infos;
   std::uint64_t weight_bytes = 0;
 
   std::mutex planning;  // held while a plan is made; weights may be used under it only

@@ -13,6 +13,7 @@
 #include "runtime/executor.h"
 #include "runtime/input_check.h"
 #include "runtime/model_data.h"
+#include "runtime/stream_state.h"
 
 namespace jitney {
 namespace {
@@ -29,14 +30,15 @@ constexpr std::size_t kMostThreads = 1024;
 
 }  // namespace
 
-struct Session::State {
-  State(Model of, SessionOptions with)
+struct Session::Impl {
+  Impl(Model of, SessionOptions with)
       : model(std::move(of)),
         options(std::move(with)),
         backend(make_backend(options.backend)),
         backend_name(backend->name()),
         plans(options.plan_cache_bytes),
         contexts(std::max<std::size_t>(1, options.max_contexts)),
+        state(std::make_shared<State::Buffers>(model.data())),
         engine{*model.data(),  *backend, plans, ThreadPool::process(), std::max<std::size_t>(1, options.threads),
                options.profile} {}
 
@@ -46,6 +48,7 @@ struct Session::State {
   std::string backend_name;
   PlanCache plans;
   ContextPool contexts;
+  State state;  // for runs that name none
   Engine engine;
 };
 
@@ -56,16 +59,16 @@ Session::Session(Model model, SessionOptions options) {
                 "threads is " + std::to_string(options.threads) + ", at most " + std::to_string(kMostThreads) + " make sense",
                 "use 0 for one per available core");
   if (options.check) model.check_weights();
-  state_ = std::make_shared<State>(std::move(model), std::move(options));
+  impl_ = std::make_shared<Impl>(std::move(model), std::move(options));
 }
 
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
-const Model& Session::model() const { return state_->model; }
-const std::string& Session::backend() const { return state_->backend_name; }
-std::size_t Session::threads() const { return state_->engine.threads; }
+const Model& Session::model() const { return impl_->model; }
+const std::string& Session::backend() const { return impl_->backend_name; }
+std::size_t Session::threads() const { return impl_->engine.threads; }
 
 namespace {
 
@@ -99,30 +102,80 @@ std::vector<Shape> complete_shapes(const detail::ModelData& model, const std::ma
   return shapes;
 }
 
+/// The inputs that are given, and the states that are not.
+std::vector<NamedView> with_states(const detail::ModelData& model, std::span<const NamedView> inputs, State::Buffers* state) {
+  std::vector<NamedView> all(inputs.begin(), inputs.end());
+  for (std::size_t k = 0; k < model.states.size(); ++k) {
+    const std::string& name = model.state_infos[k].input;
+    if (std::ranges::find(inputs, name, &NamedView::name) == inputs.end())
+      all.push_back({name, state->entries[k].current.view()});
+  }
+  return all;
+}
+
+/// Where a run writes state `k`, provided that it keeps its type.
+void* next_of(const detail::ModelData& model, State::Buffers& state, std::size_t k, const TensorView& result) {
+  Tensor& next = state.entries[k].next;
+  if (result.dtype != next.dtype() || !(result.shape == next.shape()))
+    throw Error(ErrorCode::invalid_input, "output '" + model.state_infos[k].output + "' is " +
+                                              std::string(to_string(result.dtype)) + " " + to_string(result.shape) +
+                                              ", but the state '" + model.state_infos[k].input + "' that it becomes is " +
+                                              std::string(to_string(next.dtype())) + " " + to_string(next.shape()));
+  return next.data();
+}
+
 }  // namespace
 
 void Session::prepare(const std::map<std::string, Shape>& shapes) { plan_report(shapes); }
 
-std::vector<Tensor> Session::run(std::span<const NamedView> inputs) {
+std::vector<NamedView> Session::default_outputs() const {
+  const detail::ModelData& data = *model().data();
   std::vector<NamedView> outputs;
-  for (const TensorInfo& info : model().outputs()) outputs.push_back({info.name, {}});
-  return run(inputs, outputs);
+  for (std::size_t i = 0; i < data.outputs.size(); ++i) {
+    const bool kept = std::ranges::any_of(data.states, [i](const detail::StateIndex& state) { return state.output == i; });
+    if (!kept) outputs.push_back({data.outputs[i].name, {}});
+  }
+  return outputs;
 }
+
+std::vector<Tensor> Session::run(std::span<const NamedView> inputs) { return run(inputs, default_outputs()); }
+
+std::vector<Tensor> Session::run(std::span<const NamedView> inputs, std::span<const NamedView> outputs) {
+  return run_with(inputs, outputs, impl_->state.buffers_.get());
+}
+
+std::vector<Tensor> Session::run(std::span<const NamedView> inputs, std::span<const NamedView> outputs, State& state) {
+  if (!state.buffers_ || state.buffers_->model != model().data())
+    throw Error(ErrorCode::invalid_input, "the state belongs to another model", "get one from Session::new_state()");
+  return run_with(inputs, outputs, state.buffers_.get());
+}
+
+std::vector<Tensor> Session::run(std::initializer_list<NamedView> inputs, State& state) {
+  return run(std::span(inputs.begin(), inputs.size()), default_outputs(), state);
+}
+
+State Session::new_state() const { return State(std::make_shared<State::Buffers>(model().data())); }
+
+void Session::reset_state() { impl_->state.reset(); }
 
 std::map<std::string, Tensor> Session::run(const std::map<std::string, Tensor>& inputs) {
   std::vector<NamedView> views;
   for (const auto& [name, tensor] : inputs) views.push_back({name, tensor.view()});
-  std::vector<Tensor> results = run(views);
+  const std::vector<NamedView> outputs = default_outputs();
+  std::vector<Tensor> results = run(views, outputs);
   std::map<std::string, Tensor> named;
-  for (std::size_t i = 0; i < results.size(); ++i) named.emplace(model().outputs()[i].name, std::move(results[i]));
+  for (std::size_t i = 0; i < results.size(); ++i) named.emplace(outputs[i].name, std::move(results[i]));
   return named;
 }
 
-std::vector<Tensor> Session::run(std::span<const NamedView> inputs, std::span<const NamedView> outputs) {
-  State& state = *state_;
-  const detail::ModelData& model = *state.model.data();
-  const ContextPool::Lease context = state.contexts.borrow();
-  const std::vector<TensorView> views = check_inputs(model, inputs);
+std::vector<Tensor> Session::run_with(std::span<const NamedView> inputs, std::span<const NamedView> outputs,
+                                      State::Buffers* state) {
+  Impl& impl = *impl_;
+  const detail::ModelData& model = *impl.model.data();
+  const ContextPool::Lease context = impl.contexts.borrow();
+  std::optional<StateLock> lock;
+  if (!model.states.empty()) lock.emplace(*state);
+  const std::vector<TensorView> views = check_inputs(model, with_states(model, inputs, state));
   std::vector<std::size_t> wanted;
   for (const NamedView& output : outputs) {
     wanted.push_back(find_by_name(model.outputs, output.name, "output"));
@@ -150,16 +203,17 @@ std::vector<Tensor> Session::run(std::span<const NamedView> inputs, std::span<co
 
   std::vector<Tensor> results(outputs.size());
   std::vector<Tensor> scratch(model.outputs.size());
-  std::vector<TensorView> planned;
   const BindOutputs bind = [&](std::span<const TensorView> shaped) {
-    planned.assign(shaped.begin(), shaped.end());
     context->outputs.assign(shaped.size(), nullptr);
+    for (std::size_t k = 0; k < model.states.size(); ++k)
+      context->outputs[model.states[k].output] = next_of(model, *state, k, shaped[model.states[k].output]);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const TensorView& output = shaped[wanted[i]];
       const TensorView& given = outputs[i].view;
+      const bool kept = context->outputs[wanted[i]] != nullptr;  // as a state, and copied from there
       if (given.data == nullptr) {
         results[i] = Tensor(output.dtype, output.shape);
-        context->outputs[wanted[i]] = results[i].data();
+        if (!kept) context->outputs[wanted[i]] = results[i].data();
         continue;
       }
       if (given.dtype != output.dtype || !(given.shape == output.shape))
@@ -168,7 +222,7 @@ std::vector<Tensor> Session::run(std::span<const NamedView> inputs, std::span<co
                                                   ", the result is " + std::string(to_string(output.dtype)) + " " +
                                                   to_string(output.shape));
       const bool overlaps = std::ranges::any_of(views, [&](const TensorView& view) { return share_memory(view, given); });
-      if (is_dense(given) && !overlaps) context->outputs[wanted[i]] = given.data;
+      if (!kept && is_dense(given) && !overlaps) context->outputs[wanted[i]] = given.data;
     }
     for (std::size_t i = 0; i < shaped.size(); ++i) {
       if (context->outputs[i] != nullptr) continue;
@@ -176,24 +230,33 @@ std::vector<Tensor> Session::run(std::span<const NamedView> inputs, std::span<co
       context->outputs[i] = scratch[i].data();
     }
   };
-  execute(state.engine, find_plan(state.engine, shapes, values, context->level(0).key), *context, bind);
+  execute(impl.engine, find_plan(impl.engine, shapes, values, context->level(0).key), *context, bind);
 
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (outputs[i].view.data == nullptr || scratch[wanted[i]].dtype() == DType::undefined) continue;
     copy_tensor(scratch[wanted[i]].view(), outputs[i].view);
   }
+  for (std::size_t k = 0; k < model.states.size(); ++k) {
+    const auto asked = std::ranges::find(wanted, model.states[k].output);
+    State::Buffers::Entry& entry = state->entries[k];
+    if (asked != wanted.end()) {
+      const auto i = static_cast<std::size_t>(asked - wanted.begin());
+      copy_tensor(entry.next.view(), outputs[i].view.data != nullptr ? outputs[i].view : results[i].view());
+    }
+    std::swap(entry.current, entry.next);
+  }
   return results;
 }
 
 PlanReport Session::plan_report(const std::map<std::string, Shape>& shapes) {
-  State& state = *state_;
-  const ContextPool::Lease context = state.contexts.borrow();
-  const std::vector<Shape> complete = complete_shapes(*state.model.data(), shapes);
+  Impl& impl = *impl_;
+  const ContextPool::Lease context = impl.contexts.borrow();
+  const std::vector<Shape> complete = complete_shapes(*impl.model.data(), shapes);
   const std::vector<const void*> values(complete.size(), nullptr);
-  const std::shared_ptr<CachedPlan> cached = find_plan(state.engine, complete, values, context->level(0).key);
+  const std::shared_ptr<CachedPlan> cached = find_plan(impl.engine, complete, values, context->level(0).key);
   const Plan& plan = *cached->plan;
   PlanReport report;
-  report.memory = {plan.arena_bytes, plan.lower_bound_bytes, state.model.data()->weight_bytes, state.model.data()->packs.bytes(),
+  report.memory = {plan.arena_bytes, plan.lower_bound_bytes, impl.model.data()->weight_bytes, impl.model.data()->packs.bytes(),
                    std::string(plan.strategy)};
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const PlannedStep& step = plan.steps[i];
@@ -204,8 +267,8 @@ PlanReport Session::plan_report(const std::map<std::string, Shape>& shapes) {
 }
 
 void Session::close() {
-  state_->contexts.close();
-  state_->plans.clear();
+  impl_->contexts.close();
+  impl_->plans.clear();
 }
 
 }  // namespace jitney

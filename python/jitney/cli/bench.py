@@ -43,10 +43,11 @@ def command(
     with Session(model, backend=backend, threads=threads) as session:
         fed = read_inputs(inputs or (), session.inputs, ImageOptions())
         shapes = parse_shapes(shape, session.inputs)
+        kept = {before for before, _ in session.model.states}
         for info in session.inputs:
-            if info.name not in fed:
+            if info.name not in fed and info.name not in kept:
                 fed[info.name] = _random(info, shapes.get(info.name))
-            elif info.name in shapes:
+            elif info.name in fed and info.name in shapes:
                 raise InvalidInput(f"input '{info.name}' has both --input and --shape")
         times = _measure(session, fed, warmup, rounds)
         report = session.backend_report

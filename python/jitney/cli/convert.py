@@ -9,7 +9,7 @@ import typer
 
 import jitney
 from jitney.cli import console
-from jitney.cli.options import Json, OpenShapes, parse_open_shapes
+from jitney.cli.options import Json, OpenShapes, parse_open_shapes, parse_pairs
 from jitney.extras import require
 
 
@@ -21,6 +21,15 @@ def command(
     ] = None,
     shape: OpenShapes = None,
     dynamic_batch: Annotated[bool, typer.Option("--dynamic-batch", help="Open a batch size that the model fixes.")] = False,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--state",
+            metavar="INPUT=OUTPUT",
+            help="Keep this output for the next run, as its input. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Compare both models' results.")] = True,
     sample: Annotated[
         Path | None,
@@ -50,6 +59,7 @@ def command(
             output,
             shapes=parse_open_shapes(shape),
             dynamic_batch=dynamic_batch,
+            states=parse_pairs(state, "--state"),
             verify=verify,
             sample=sample,
             stop_after=stop_after,

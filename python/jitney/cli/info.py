@@ -41,6 +41,7 @@ def command(
             "file_bytes": _file_bytes(str(model)),
             "inputs": [_tensor(info) for info in session.inputs],
             "outputs": [_tensor(info) for info in session.outputs],
+            "states": [{"input": before, "output": after} for before, after in session.model.states],
             "ops": session.model.ops,
             "backend": session.backend_report.backend,
             "isa": session.backend_report.isa,
@@ -115,6 +116,8 @@ def _show(data: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
             console.line(
                 f"  {TensorInfo(tensor['name'], tensor['dtype'], None if tensor['shape'] is None else tuple(tensor['shape']))}"
             )
+    for state in data["states"]:
+        console.line(f"state: {state['output']} of one run is {state['input']} of the next")
     ops = sorted(data["ops"].items(), key=lambda item: (-item[1], item[0]))
     console.line(f"ops: {sum(count for _, count in ops)}")
     console.line("  " + ", ".join(f"{count} {op}" for op, count in ops))

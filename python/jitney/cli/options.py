@@ -82,6 +82,19 @@ def parse_open_shapes(arguments: list[str] | None) -> dict[str, tuple[int, ...]]
     return shapes
 
 
+def parse_pairs(arguments: list[str] | None, option: str) -> dict[str, str]:
+    """{name: other name} from repeated NAME=OTHER options."""
+    pairs: dict[str, str] = {}
+    for argument in arguments or ():
+        name, equals, other = argument.partition("=")
+        if not equals or not name or not other:
+            raise InvalidInput(f"{option} {argument} is no pair of names", hint=f"write {option} INPUT=OUTPUT")
+        if name in pairs:
+            raise InvalidInput(f"{option} is given twice for '{name}'")
+        pairs[name] = other
+    return pairs
+
+
 def parse_numbers(text: str | None, option: str) -> tuple[float, ...] | None:
     """Numbers from "0.5" or "104,117,123"."""
     if text is None:
