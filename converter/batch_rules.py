@@ -392,6 +392,18 @@ def _quantised(step: Step) -> int:
     return axis if per_tensor else _away_from(axis, step.axis_attribute("axis", 1, step.rank(0)))
 
 
+def _together(*operands: int) -> Callable[[Step], int]:
+    """Row i of the result comes from row i of each of these operands."""
+
+    def rule(step: Step) -> int:
+        step.only(*operands)
+        if any(step.batched(index) != 0 for index in operands if step.node.input(index) is not None):
+            raise Blocked("not all of its operands have the batch as their first axis")
+        return 0
+
+    return rule
+
+
 _RULES: dict[str, Callable[[Step], int]] = {
     "matmul": _matmul,
     "softmax": _along("axis", -1),
@@ -418,6 +430,9 @@ _RULES: dict[str, Callable[[Step], int]] = {
     "scatter_elements": _elementwise_along,
     "gather_nd": _gather_nd,
     "resize": _resize,
+    "grid_sample": _together(0, 1),
+    "deform_columns": _together(0, 1, 3),
+    "col2im": _together(0),
     "quantize": _quantised,
     "dequantize": _quantised,
 }

@@ -230,6 +230,8 @@ def _limit(value: Value, graph: Graph, seen: set[int]) -> int | None:
             limits += [size] if isinstance(size, int) else []
         elif node.op in ("gather_nd", "scatter_nd") and index == 1 and table is not None and table.shape:
             limits += [size for size in table.shape if isinstance(size, int)]
+        elif (node.op, index) == ("roi_align", 2) and table is not None and table.shape:
+            limits += [table.shape[0]] if isinstance(table.shape[0], int) else []
         for _, subgraph in node.subgraphs():
             for outer, stand_in in node.captured(subgraph):
                 inner = _limit(stand_in, subgraph, seen) if outer is value else None

@@ -155,3 +155,21 @@ def test_dividing_by_the_number_of_rows_mixes_them(tmp_path: Path) -> None:
 def test_an_open_batch_stays_as_it_is(tmp_path: Path) -> None:
     model = model_of([helper.make_node("ReduceSum", ["x"], ["y"], keepdims=0)], [value("x", ["N", 4])], [value("y")])
     convert(model, tmp_path / "m.jny", dynamic_batch=True)
+
+
+def test_pictures_sampled_where_their_rows_say(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["flow"]),
+        helper.make_node("Transpose", ["flow"], ["grid"], perm=[0, 2, 3, 1]),
+        helper.make_node("GridSample", ["x", "grid"], ["moved"]),
+        helper.make_node("Conv", ["x", "o"], ["offset"]),
+        helper.make_node("DeformConv", ["moved", "d", "offset", "b"], ["bent"]),
+        helper.make_node("Flatten", ["bent"], ["columns"]),
+        helper.make_node("Reshape", ["columns", "folds"], ["blocks"]),
+        helper.make_node("Col2Im", ["blocks", "image", "block"], ["y"]),
+    ]
+    weights = constants(
+        w=floats(2, 3, 1, 1) / 4, o=floats(8, 3, 2, 2, seed=1), d=floats(4, 3, 2, 2, seed=2), b=floats(4, seed=3),
+        folds=np.array([0, 4, 9]), image=np.array([4, 4]), block=np.array([2, 2]),
+    )  # fmt: skip
+    assert_rows(model_of(nodes, [value("x", [1, 3, 4, 4])], [value("y")], weights, opset=19), tmp_path, (3, 4, 4))
