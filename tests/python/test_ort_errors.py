@@ -142,3 +142,8 @@ def test_unsupported_models(ort: ModuleType) -> None:
         session(ort, proto)
     assert "Nonsense" in str(caught.value)
     assert isinstance(caught.value, exceptions(ort).InvalidGraph)
+
+
+def test_the_other_format_of_onnx_runtime(ort: ModuleType) -> None:
+    with pytest.raises(exceptions(ort).NotImplemented, match=r"own format \(\.ort\)"):
+        ort.InferenceSession(b"\x18\0\0\0ORTM" + bytes(100))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final, NoReturn
 
 import jitney
+from jitney.errors import Unsupported
 from jitney.extras import require
 from jitney.model import Model
 
@@ -19,6 +20,7 @@ from .recipe import Recipe
 from .values import Array
 
 _OWN_MAGIC: Final = b"\x89JNY"
+_ORT_FORMAT: Final = b"ORTM"
 _CPU_LIMIT: Final = 1024
 
 
@@ -27,8 +29,11 @@ def open_model(source: str | bytes, recipe: Recipe) -> Model:
     path = source if isinstance(source, str) else ""
     with translated_loading(path):
         try:
-            if _start(source) == _OWN_MAGIC:
+            start = _start(source)
+            if start.startswith(_OWN_MAGIC):
                 return Model(source)
+            if start[4:] == _ORT_FORMAT:
+                raise Unsupported("this is ONNX Runtime's own format (.ort)", hint="give the ONNX model that it was made from")
             entry = Entry(source, recipe)
         except jitney.Error:
             raise
@@ -42,12 +47,12 @@ def open_model(source: str | bytes, recipe: Recipe) -> Model:
 
 def _start(source: str | bytes) -> bytes:
     if isinstance(source, bytes):
-        return source[:4]
+        return source[:8]
     if os.path.isdir(source):  # noqa: PTH112  (the path may hold what pathlib refuses)
         message = f"Load model from {source} failed:Protobuf parsing failed: it is a folder"
         raise UnreadableModel(f"[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : {message}")
     with open(source, "rb") as file:  # noqa: PTH123
-        return file.read(4)
+        return file.read(8)
 
 
 def _converted(source: str | bytes, recipe: Recipe, entry: Entry) -> Model:
@@ -134,7 +139,7 @@ class Engine:
 
 def _is_onnx(source: str | bytes) -> bool:
     """Whether the source is an ONNX model, which can be converted by other recipes."""
-    return _start(source) != _OWN_MAGIC
+    return not _start(source).startswith(_OWN_MAGIC)
 
 
 def _equal_sizes(args: Iterable[NodeArg]) -> list[list[tuple[str, int]]]:

@@ -20,6 +20,7 @@ class OrtError(errors.Error):
         error = cls(f"[ONNXRuntimeError] : {cls.number} : {cls.label} : {message}")
         if cause is not None:
             error.node, error.op, error.hint = cause.node, cause.op, cause.hint
+            error.opset, error.inputs = cause.opset, cause.inputs
         return error
 
 
