@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jitney.errors import Error, InvalidModel, Unsupported
 
-from .convert import convert_to_bytes
+from .convert import compile_model
 from .dims import Shapes
 from .load import Source, load
 from .lower import find_problems
+from .write import lay_out
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,10 @@ def check(source: Source, *, shapes: Shapes | None = None, dynamic_batch: bool =
         loaded = load(source)
     except Unsupported as error:
         return CheckReport((error,))
-    problems = find_problems(loaded, shapes, sizes_are_final=not dynamic_batch)
-    if not problems:
-        # What is left are limits that show only when the model is whole.
-        try:
-            convert_to_bytes(source, shapes=shapes, dynamic_batch=dynamic_batch)
-        except (InvalidModel, Unsupported) as error:
-            problems = [error]
-    return CheckReport(tuple(problems), tuple(loaded.warnings))
+    try:
+        lay_out(compile_model(replace(loaded, warnings=[]), shapes, dynamic_batch))
+    except (InvalidModel, Unsupported) as error:
+        # What shows only when the model is whole is not found by looking at its nodes.
+        problems = find_problems(loaded, shapes, sizes_are_final=not dynamic_batch) or [error]
+        return CheckReport(tuple(problems), tuple(loaded.warnings))
+    return CheckReport(warnings=tuple(loaded.warnings))

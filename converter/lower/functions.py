@@ -9,6 +9,8 @@ from typing import Any
 import onnx
 from onnx import defs, helper
 
+from jitney.errors import InvalidModel
+
 from ..ir import Affine, Value
 from ..load import canonical_domain
 from .compound import SequenceValue
@@ -48,7 +50,10 @@ def function_body(node: onnx.NodeProto, schema: Any, version: int, inputs: Seque
     elif schema.has_context_dependent_function:
         types = [_type(value).SerializeToString() for value in inputs]
         number = _nearest(schema.context_dependent_function_opset_versions, version)
-        data = schema.get_context_dependent_function_with_opset_version(number, node.SerializeToString(), types)
+        try:
+            data = schema.get_context_dependent_function_with_opset_version(number, node.SerializeToString(), types)
+        except Exception as error:  # of many types, for operands and attributes that the op cannot have
+            raise InvalidModel(f"its function body cannot be made: {error}") from error
     if not data:
         return None
     proto = onnx.FunctionProto()

@@ -156,7 +156,7 @@ class GraphBuilder:
             self._define_constant(initializer, functools.partial(to_array, initializer, folder), scope)
         for sparse in proto.sparse_initializer:
             self._define_constant(sparse.values, functools.partial(sparse_to_array, sparse, folder), scope)
-        for node in _in_order(proto.node, scope.values):
+        for node in _in_order(proto.node, scope):
             self.lower_node(node, scope)
         results = [self.find(info.name, scope) for info in proto.output]
         for info, result in zip(proto.output, results, strict=True):
@@ -412,8 +412,9 @@ def is_poisoned(value: Value | None) -> bool:
     return isinstance(value, Poison) or (isinstance(value, OptionalValue) and isinstance(value.element, Poison))
 
 
-def _in_order(nodes: Sequence[onnx.NodeProto], known: Mapping[str, Value]) -> list[onnx.NodeProto]:
+def _in_order(nodes: Sequence[onnx.NodeProto], scope: Scope) -> list[onnx.NodeProto]:
     """The nodes in topological order; nearly always that is the order they are in."""
+    known = scope.values
     makers = {name: index for index, node in enumerate(nodes) for name in node.output if name}
     reads = [_reads(node) for node in nodes]
     if all(makers.get(name, -1) < index for index, names in enumerate(reads) for name in names if name not in known):
@@ -432,7 +433,10 @@ def _in_order(nodes: Sequence[onnx.NodeProto], known: Mapping[str, Value]) -> li
                 ordered.append(nodes[index])
                 stack.pop()
             elif state[index] == 1 and any(state[other] == 1 for other in waiting):
-                raise InvalidModel("the graph has a cycle", node=nodes[index].name, op=nodes[index].op_type)
+                node, domain = nodes[index], canonical_domain(nodes[index].domain)
+                error = InvalidModel("the graph has a cycle")
+                explain(error, origin_of(node.name, node, domain, scope.opsets.get(domain, 0)), list(node.input))
+                raise error
             else:
                 state[index] = 1
                 stack += waiting

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
 from op_check import floats, int64s, model_of, value
 
+import jitney
 from jitney import Mismatch
 from jitney.converter import bisect, convert, passes
 from jitney.converter.ir import Model, Value
@@ -87,6 +90,20 @@ def test_a_node_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     found = bisect(network())
     assert found.stage == "lowering" and found.node is not None and found.node.check is None
     assert found.node.node == "gate0" and "fails:" in str(found)
+
+
+def test_a_faulty_kernel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Faulty(jitney.Session):
+        def run(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+            results = super().run(*arguments, **options)
+            wrong = 0.1 if self.backend_report.backend == "cpu" else 0
+            return {name: array if name == "c0" else array + np.float32(wrong) for name, array in results.items()}
+
+    monkeypatch.setattr(jitney, "Session", Faulty)
+    found = bisect(network())
+    assert found.stage == "lowering" and found.node is not None
+    assert found.node.node == "gate0" and "hard_sigmoid" in found.node.kernel
+    assert "the reference backend gives the right result" in str(found)
 
 
 def test_nothing_is_wrong() -> None:

@@ -8,6 +8,8 @@ import pytest
 from onnx import helper
 from op_check import Array, check, floats, model_of, over_versions, run_jny, value
 
+from jitney.converter.load import load
+from jitney.converter.lower import lower
 from jitney.errors import InvalidModel
 
 
@@ -76,3 +78,12 @@ def test_functions_that_call_themselves() -> None:
     functions = [own_function(name, [helper.make_node(other, ["a"], ["b"], domain="own")]) for name, other in calls.items()]
     with pytest.raises(InvalidModel, match="the function 'f' calls itself"):
         run_functions(functions, [helper.make_node("f", ["x"], ["y"], domain="own")], floats(2))
+
+
+def test_a_body_that_cannot_be_made_for_the_operands() -> None:
+    """SequenceMap's body follows from the types of its operands, of which the first must be a sequence."""
+    body = helper.make_graph([helper.make_node("Relu", ["a"], ["b"])], "body", [value("a", [2])], [value("b", [2])])
+    node = helper.make_node("SequenceMap", ["x"], ["y"], name="map", body=body)
+    with pytest.raises(InvalidModel, match="cannot be made") as caught:
+        lower(load(model_of([node], [value("x", [2])], [value("y")], opset=17)))
+    assert "in SequenceMap node 'map', opset 17, of x: float32[2]" in str(caught.value)
