@@ -129,6 +129,7 @@ def test_opsets_that_are_too_new() -> None:
             "in Clip node 'k', opset 17, of x: float32[2, 3], nothing, i: int64",
             "dtype",
         ),
+        ([node("Relu", ["q"], ["y"], "r"), node("Neg", ["y"], ["q"], "n")], "in Relu node 'r', opset 17, of q", "cycle"),
         ([node("Elu", ["x"], ["y"], "e", alpha="text")], "in Elu node 'e', opset 17, of x: float32[2, 3]", "alpha"),
         (
             [node("Relu", ["x"], ["t"]), node("Transpose", ["t"], ["y"], "p", perm=[0, 1, 2])],
