@@ -13,6 +13,7 @@ from ..infer import infer_shapes
 from ..ir import Model, Value
 from ..load import Loaded, canonical_domain
 from . import (  # noqa: F401  (importing a family registers its lowerings)
+    affine_grid,
     block_quantised,
     control,
     einsum,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from onnx import TensorProto
 
 from ..ir import Attribute, Value
@@ -30,27 +29,15 @@ def upsample_removed(node: OnnxNode) -> Value:
 
 def _without_options(node: OnnxNode, scales: Value) -> Value:
     """Up to opset 10, output pixel i lies at i / scale; nearest rounds down where the image grows and up where it shrinks."""
-    x, mode = node.operand(0), _mode(node)
-    factors = None if scales.constant is None else scales.constant.astype(np.float32)
-    if mode != "nearest" or factors is None or not (factors < 1).any():
-        return _emit(node, [x, None, scales], mode=mode, nearest_mode="floor", coordinates="asymmetric")
-    grown = x
-    if (factors > 1).any():
-        grown = _emit(
-            node,
-            [x, None, node.constant(np.maximum(factors, 1), TensorProto.FLOAT)],
-            mode=mode,
-            nearest_mode="floor",
-            coordinates="asymmetric",
-        )
-    shrink = node.constant(np.minimum(factors, 1), TensorProto.FLOAT)
-    return _emit(node, [grown, None, shrink], mode=mode, nearest_mode="ceil", coordinates="asymmetric")
+    return _emit(node, [node.operand(0), None, scales], mode=_mode(node), nearest_mode="simple", coordinates="asymmetric")
 
 
 @lowers("Resize", since=11)
 def resize(node: OnnxNode) -> Value:
     coordinates = node.text("coordinate_transformation_mode")
     x, roi, scales, sizes = node.operand(0), node.input(1), _unless_empty(node, node.input(2)), _unless_empty(node, node.input(3))
+    if node.since < 13 and sizes is not None and (scales is None or not scales.is_constant):
+        scales = None  # could not be left out yet: what is fed must be empty
     if (scales is None) == (sizes is None):
         raise node.invalid("either scales or sizes are wanted, " + ("and none is given" if scales is None else "not both"))
     return _emit(

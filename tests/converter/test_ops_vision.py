@@ -268,3 +268,45 @@ def test_wrong_words_are_named() -> None:
         )
     with pytest.raises(InvalidModel, match="the number of coordinates"):
         convert_bytes(make_model("GridSample", [floats(1, 1, 2, 2), grid(1, 2, 2, 3)], opset=20))
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("corners", [0, 1])
+def test_affine_grid(batch: int, corners: int) -> None:
+    for sizes in ((4, 3), (2, 3, 4), (2, 2)):
+        rank = len(sizes)
+        theta, size = floats(batch, rank, rank + 1), int64s(batch, 2, *sizes)
+        options: dict[str, Any] = {"opset": 20, "align_corners": corners}
+        check("AffineGrid", [theta, size], constants=[1], symbolic=False, **options)
+        check("AffineGrid", [theta, size], symbolic=False, **options)
+    model = make_model(
+        "AffineGrid", [floats(batch, 2, 3), int64s(batch, 2, 4, 3)], opset=20, attributes={"align_corners": corners}
+    )
+    with Session(convert_bytes(model)) as session:
+        for height, width in ((4, 3), (2, 5), (4, 3)):
+            feeds = {"x0": floats(batch, 2, 3), "x1": int64s(batch, 2, height, width)}
+            np.testing.assert_allclose(session.run(feeds)["y0"], reference(model, feeds)["y0"], rtol=1e-4, atol=1e-5)
+    one = np.array([[[2, 0, 5], [0, 3, 7]]], np.float32)
+    feeds = {"x0": one, "x1": int64s(1, 1, 1, 1)}
+    y = run_jny(make_model("AffineGrid", [*feeds.values()], opset=20, attributes={"align_corners": corners}), feeds)["y0"]
+    np.testing.assert_array_equal(y.reshape(2), [3, 4] if corners else [5, 7])
+
+
+@pytest.mark.parametrize(("op", "opset"), [("Upsample", 9), ("Resize", 10)])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_old_resizes_with_scales_that_change_between_runs(op: str, opset: int, mode: str) -> None:
+    x = floats(1, 2, 4, 6)
+    model = make_model(op, [x, np.ones(4, np.float32)], opset=opset, symbolic=True, attributes={"mode": mode})
+    with Session(convert_bytes(model)) as session:
+        for height, width in ((2, 1.5), (1, 3), *(((0.5, 2), (0.7, 0.5)) if op == "Resize" else ()), (2, 1.5)):
+            feeds = {"x0": x, "x1": np.array([1, 1, height, width], np.float32)}
+            np.testing.assert_allclose(session.run(feeds)["y0"], reference(model, feeds)["y0"], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+def test_pools_without_any_window(op: str) -> None:
+    options: dict[str, Any] = {"kernel_shape": [4, 2], "strides": [3, 1]}
+    y = run_jny(make_model(op, [floats(1, 2, 3, 5)], opset=11, symbolic=True, attributes=options), {"x0": floats(1, 2, 3, 5)})[
+        "y0"
+    ]
+    assert y.shape == (1, 2, 0, 4)

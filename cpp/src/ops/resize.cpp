@@ -24,7 +24,7 @@ constexpr std::array<AttributeSpec, 10> kAttributes = {{
     {"coordinates", AttributeType::text, false,
      "half_pixel|half_pixel_symmetric|pytorch_half_pixel|align_corners|asymmetric|tf_crop_and_resize|tf_half_pixel_for_nn"},
     {"fractional_length", AttributeType::integer},
-    {"nearest_mode", AttributeType::text, false, "round_prefer_floor|round_prefer_ceil|floor|ceil"},
+    {"nearest_mode", AttributeType::text, false, "round_prefer_floor|round_prefer_ceil|floor|ceil|simple"},
     {"cubic_a", AttributeType::number},
     {"antialias", AttributeType::integer},
     {"exclude_outside", AttributeType::integer},

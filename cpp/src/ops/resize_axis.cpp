@@ -121,7 +121,8 @@ double cubic_filter(double distance, double a) {
 }
 
 void fill_nearest(const Node& node, const Coordinates& coordinates, ResizeAxis& axis) {
-  const std::string_view mode = node.text("nearest_mode", "round_prefer_floor");
+  std::string_view mode = node.text("nearest_mode", "round_prefer_floor");
+  if (mode == "simple") mode = coordinates.scale < 1 ? "ceil" : "floor";
   const auto last = static_cast<double>(axis.input - 1);
   for (std::int64_t o = 0; o < axis.output; ++o) {
     axis.index.push_back(static_cast<std::int64_t>(std::clamp(nearest_index(coordinates(o), mode), 0.0, last)));

@@ -29,6 +29,8 @@ struct Window {
   std::span<const std::int64_t> strides, dilations, pads, output_padding, output_shape;
   Padding padding = Padding::given;
   bool ceil = false;
+  /// A pool may have no window at all, and an empty result; for a convolution that is surely a mistake.
+  bool may_be_none = false;
 };
 
 using Numbers = std::array<std::int64_t, 2 * kMaxRank>;
@@ -73,6 +75,7 @@ Window parse(const Node& node, std::size_t rank, bool transposed) {
   if (word == "valid") window.padding = Padding::valid;
   if (window.padding != Padding::given) window.pads = std::span(kZeros).first(2 * rank);
   window.ceil = node.integer("ceil_mode", 0) != 0;
+  window.may_be_none = node.op != "conv";
   if (transposed) {
     window.output_padding = list(node, "output_padding", rank, kZeros, 0);
     if (!node.integers("output_shape").empty()) window.output_shape = list(node, "output_shape", rank, kZeros, 0);
@@ -121,7 +124,7 @@ void check_input(std::int64_t input, std::size_t axis) {
 std::int64_t checked_count(const Window& window, const Axis& axis, std::int64_t input, std::size_t i) {
   check_input(input, i);
   const std::int64_t count = count_windows(window, axis, input);
-  if (count < 0 || (count == 0 && input > 0)) {
+  if (count < 0 || (count == 0 && input > 0 && !window.may_be_none)) {
     refuse("a kernel of size " + std::to_string(axis.kernel) + " with dilation " + std::to_string(axis.dilation) + " spans " +
                std::to_string(axis.extent()) + ", more than the input of size " + std::to_string(input) + " with pads " +
                std::to_string(axis.pad_begin) + " and " + std::to_string(axis.pad_end) + where(i),

@@ -144,7 +144,8 @@ TEST_CASE("pools refuse what contradicts itself") {
   const Facts x = unknown(DType::float32, {1, 1, 4, 4});
   CHECK(says(why("max_pool", {integers("kernel", {2})}, x), "kernel has 1"));
   CHECK(says(why("max_pool", {integers("kernel", {})}, x), "kernel is empty"));
-  CHECK(says(why("max_pool", {integers("kernel", {5, 2})}, x), "input of size 4"));
+  CHECK(says(why("max_pool", {integers("kernel", {6, 2})}, x), "input of size 4"));
+  CHECK(shape_text(infer(make_node("max_pool", 1, 1, {integers("kernel", {5, 2})}), {x})[0]) == "[1, 1, 0, 3]");
   CHECK(says(why("max_pool", {integers("kernel", {0, 2})}, x), "kernel has size 0"));
   CHECK(says(why("max_pool", {integers("kernel", {2, 2})}, unknown(DType::boolean, {1, 1, 4, 4})), "bool"));
   CHECK(says(why("average_pool", {integers("kernel", {2, 2})}, unknown(DType::int8, {1, 1, 4, 4})), "int8"));
