@@ -91,6 +91,14 @@ def test_a_broken_graph(ort: ModuleType, change: Any, name: str | None) -> None:
         session(ort, proto)
 
 
+@both
+def test_a_model_without_opsets(ort: ModuleType) -> None:
+    proto = adding()
+    del proto.opset_import[:]
+    with pytest.raises(exceptions(ort).Fail):
+        session(ort, proto)
+
+
 def _failing(op: str, sizes: list[int]) -> tuple[Any, dict[str, np.ndarray]]:
     node = helper.make_node(op, ["x", "s"], ["y"], name="culprit")
     proto = model([node], [value_info("x", ["A", "B"]), value_info("s", [2], INT64)], [value_info("y", None)])

@@ -65,8 +65,10 @@ print("fine")
 
 
 def test_the_version_is_that_of_the_entry_among_packages() -> None:
-    assert [path.name for path in SHIM.glob("*.dist-info")] == [f"onnxruntime-{__version__}.dist-info"]
-    assert f"Version: {__version__}\n" in (SHIM / f"onnxruntime-{__version__}.dist-info" / "METADATA").read_text(encoding="utf-8")
+    # A file, not a folder *.dist-info: builders of wheels leave such folders out.
+    (entry,) = SHIM.glob("*-info")
+    assert entry.name == f"onnxruntime-{__version__}.egg-info"
+    assert f"Version: {__version__}\n" in entry.read_text(encoding="utf-8")
 
 
 def test_offline_parts_can_be_imported_but_not_called() -> None:
@@ -142,10 +144,11 @@ def work(number):
 if __name__ == "__main__":
     with multiprocessing.get_context({method!r}).Pool(2) as pool:
         print(pool.map(work, [1, 2]) == [("Jitney", [1.0]), ("Jitney", [2.0])])
-    code = "import onnxruntime; print(onnxruntime.get_build_info().split()[0])"
+    code = "import importlib.metadata as m; print(m.version('onnxruntime'));"
+    code += "import onnxruntime; print(onnxruntime.get_build_info().split()[0])"
     print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
 """)
-    assert output(str(tmp_path / "program.py")) == ["True", "Jitney"]
+    assert output(str(tmp_path / "program.py")) == ["True", __version__, "Jitney"]
 
 
 def test_inside_a_program() -> None:

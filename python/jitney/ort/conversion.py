@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped, unused-ignore]
 from onnx import TensorProto, numpy_helper
 
 from jitney.converter.convert import compile_model
@@ -49,13 +51,17 @@ def convert(source: str | bytes, recipe: Recipe) -> Converted:
     return Converted(lay_out(model), externals)
 
 
-def _unreadable(error: InvalidModel, source: str | bytes) -> UnreadableModel:
-    empty = "empty" in error.message or "no graph" in error.message
+def _unreadable(error: InvalidModel, source: str | bytes) -> InvalidModel | UnreadableModel:
+    """What ONNX Runtime raises if this is no model at all; otherwise the error itself, about what is wrong with the model."""
     prefix = f"Load model from {source} failed:" if isinstance(source, str) else ""
-    if empty:
-        text = f"[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : {prefix}No graph was found in the protobuf: {error.message}"
-    else:
+    try:
+        proto = onnx.ModelProto.FromString(source if isinstance(source, bytes) else Path(source).read_bytes())
+    except (DecodeError, OSError):
         text = f"[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : {prefix}Protobuf parsing failed: {error.message}"
+        return UnreadableModel(text, hint=error.hint)
+    if proto.HasField("graph"):
+        return error
+    text = f"[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : {prefix}No graph was found in the protobuf: {error.message}"
     return UnreadableModel(text, hint=error.hint)
 
 
