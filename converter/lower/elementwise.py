@@ -13,7 +13,7 @@ from .registry import lowers
 
 UNARY = {
     "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "Atanh": "atanh",
-    "BitwiseNot": "bitwise_not", "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Exp": "exp", "Floor": "floor",
+    "BitwiseNot": "bitwise_not", "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Exp": "exp", "Floor": "floor",
     "HardSwish": "hard_swish", "IsNaN": "is_nan", "Log": "log", "Mish": "mish", "Neg": "neg", "Not": "not",
     "Reciprocal": "reciprocal", "Relu": "relu", "Round": "round", "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin",
     "Sinh": "sinh", "Softplus": "softplus", "Softsign": "softsign", "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh",
@@ -23,6 +23,7 @@ BINARY = {
     "Div": "div", "Equal": "equal", "Greater": "greater", "GreaterOrEqual": "greater_equal", "Less": "less",
     "LessOrEqual": "less_equal", "Mul": "mul", "Or": "or", "Pow": "pow", "PRelu": "prelu", "Sub": "sub", "Xor": "xor",
 }  # fmt: skip
+_FLOATS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE}
 VARIADIC = {"Max": "max", "Min": "min", "Sum": "add"}
 WITH_NUMBERS = {
     "Celu": ("celu", ("alpha",)),
@@ -37,6 +38,30 @@ WITH_NUMBERS = {
 @lowers(*UNARY)
 def unary(node: OnnxNode) -> Value:
     return node.emit(UNARY[node.op], [node.operand(0)])
+
+
+@lowers("Erf")
+def erf(node: OnnxNode) -> Value:
+    x = node.operand(0)
+    dtype = node.dtype(x)
+    if dtype in _FLOATS:
+        return node.emit("erf", [x])
+    return cast_to(node, node.emit("erf", [cast_to(node, x, TensorProto.FLOAT)]), dtype)
+
+
+@lowers("Shrink")
+def shrink(node: OnnxNode) -> Value:
+    """x + bias below −lambd, x − bias above lambd, else 0; of integers in float64, as bias need not be whole."""
+    x = node.operand(0)
+    dtype = node.dtype(x)
+    work = dtype if dtype in _FLOATS else int(TensorProto.DOUBLE)
+    wide = x if work == dtype else cast_to(node, x, work)
+    bias, limit = node.constant(node.number("bias"), work), node.number("lambd")
+    above, below = node.emit("sub", [wide, bias]), node.emit("add", [wide, bias])
+    is_above = node.emit("greater", [wide, node.constant(limit, work)])
+    is_below = node.emit("less", [wide, node.constant(-limit, work)])
+    y = node.emit("where", [is_below, below, node.emit("where", [is_above, above, node.constant(0, work)])])
+    return y if work == dtype else cast_to(node, y, dtype)
 
 
 # Before opset 7, broadcasting followed an attribute; no model that old is converted.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from onnx import TensorProto
 
 from ..ir import Attribute, Value
 from .node import OnnxNode
@@ -19,7 +20,12 @@ def gemm(node: OnnxNode) -> Value:
     a, b, c = node.operand(0), node.operand(1), node.input(2)
     alpha, beta = node.number("alpha"), node.number("beta")
     attributes: dict[str, Attribute] = {"trans_a": int(node.integer("transA") != 0), "trans_b": int(node.integer("transB") != 0)}
-    if alpha != 1:
+    whole = node.dtype(a) in (TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64)
+    if whole and not (alpha.is_integer() and beta.is_integer()):
+        raise node.unsupported(f"products of integers with alpha {alpha} and beta {beta}", "cast the operands to a float type")
+    if alpha != 1 and whole:
+        a = node.emit("mul", [a, node.constant(alpha, node.dtype(a))])
+    elif alpha != 1:
         attributes["scale"] = alpha
     if c is None or beta == 0:
         return node.emit("matmul", [a, b], **attributes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from onnx import TensorProto
+
 from ..ir import Value
 from .node import OnnxNode
 from .registry import Result, lowers
@@ -90,6 +92,14 @@ def pad_with_attributes(node: OnnxNode) -> Value:
 @lowers("Pad", since=11)
 def pad(node: OnnxNode) -> Value:
     return node.emit("pad", [node.operand(0), node.operand(1), node.input(2), node.input(3)], mode=node.text("mode"))
+
+
+@lowers("CenterCropPad")
+def center_crop_pad(node: OnnxNode) -> Result:
+    target = node.operand(1)
+    if node.dtype(target) != TensorProto.INT64:  # the function body adds 64-bit numbers to it
+        node.inputs[1] = node.emit("cast", [target], to=int(TensorProto.INT64), saturate=1)
+    return node.expand_function()
 
 
 @lowers("DepthToSpace")

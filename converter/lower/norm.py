@@ -100,6 +100,21 @@ def local_response_normalization(node: OnnxNode) -> Value:
     return node.emit("lrn", [node.operand(0)], size=node.integer("size"), **numbers)
 
 
+@lowers("MeanVarianceNormalization")
+def mean_variance_normalization(node: OnnxNode) -> Value:
+    """(x − mean) / (standard deviation + 1e-9)."""
+    x = node.operand(0)
+    dtype = node.dtype(x)
+    axes = node.int64s(node.integers("axes") or [])
+
+    def mean(value: Value) -> Value:
+        return node.emit("reduce", [value, axes], kind="mean", keep_dims=1, noop_with_empty_axes=0)
+
+    centred = node.emit("sub", [x, mean(x)])
+    deviation = node.emit("sqrt", [mean(node.emit("mul", [centred, centred]))])
+    return node.emit("div", [centred, node.emit("add", [deviation, node.constant(1e-9, dtype)])])
+
+
 @lowers("LpNormalization")
 def lp_normalization(node: OnnxNode) -> Value:
     x = node.operand(0)

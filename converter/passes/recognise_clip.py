@@ -76,7 +76,7 @@ def _make_clip(rewriter: Rewriter, node: Node, x: Value, low: float, high: float
     node.op, node.attributes = "relu", {}
     if (low, high) != (0, math.inf):
         node.op = "clip"
-        for name, bound in (("min", low), ("max", high)):
+        for name, bound, unbounded in (("min", low, -math.inf), ("max", high, math.inf)):
             array = np.array(bound, numpy_dtype(x.dtype))
-            operands.append(None if math.isinf(bound) else rewriter.constant(f"{node.output.name}.{name}", array, x.dtype))
+            operands.append(None if bound == unbounded else rewriter.constant(f"{node.output.name}.{name}", array, x.dtype))
     rewriter.set_inputs(node, operands)

@@ -148,8 +148,20 @@ def test_swish(op: str, opset: int, alpha: float) -> None:
 
 
 @over_versions("Shrink")
-def test_shrink_through_its_function_body(op: str, opset: int) -> None:
+def test_shrink(op: str, opset: int) -> None:
     check(op, [floats(2, 7)], opset=opset, lambd=0.4, bias=0.1)
+    check(op, [np.arange(-4, 5, dtype=np.int32)], opset=opset, lambd=1.5, bias=0.5)
+    check(op, [np.array([0, 1, 2, 255], np.uint8)], opset=opset, lambd=0.5, bias=0.5)
+
+
+@over_versions("Erf")
+def test_erf_of_integers(op: str, opset: int) -> None:
+    check(op, [np.arange(-2, 3, dtype=np.int64)], opset=opset)
+
+
+@over_versions("ThresholdedRelu", least=10)
+def test_nothing_is_above_a_threshold_that_cannot_be_compared(op: str, opset: int) -> None:
+    check(op, [np.array([np.nan, 3, 0.5, -np.inf, np.inf], np.float32)], opset=opset, alpha=1.0)
 
 
 @pytest.mark.parametrize("opset", [7, 10])

@@ -134,6 +134,28 @@ def test_gemm_without_c(op: str, opset: int) -> None:
     check(op, [floats(3, 4), floats(4, 5, seed=1)], opset=opset, alpha=2.0)
 
 
+@over_versions("Gemm")
+def test_gemm_of_integers(op: str, opset: int) -> None:
+    a, b, c = (rng(seed).integers(-5, 6, shape) for seed, shape in enumerate([(3, 4), (4, 5), (3, 5)]))
+    check(op, [a, b, c], opset=opset, alpha=2.0, beta=-3.0)
+    with pytest.raises(Unsupported, match="with alpha"):
+        run_jny(make_model(op, [a, b, c], opset=opset, attributes={"alpha": 0.5}), {"x0": a, "x1": b, "x2": c})
+
+
+@over_versions("AffineGrid")
+@pytest.mark.parametrize("size", [(2, 3, 4, 5), (1, 3, 4, 5), (2, 3, 4, 5, 6), (1, 1, 1, 2, 3)])
+@pytest.mark.parametrize("align", [0, 1])
+def test_affine_grid(op: str, opset: int, size: tuple[int, ...], align: int) -> None:
+    theta = floats(size[0], len(size) - 2, len(size) - 1)
+    check(op, [theta, np.array(size, np.int64)], opset=opset, symbolic=False, align_corners=align)
+
+
+@over_versions("MeanVarianceNormalization", least=9)
+def test_mean_variance_normalization(op: str, opset: int) -> None:
+    check(op, [floats(2, 3, 4, 5)], opset=opset)
+    check(op, [floats(2, 3, 4, 5)], opset=opset, axes=[2, 3])
+
+
 @over_versions("MatMulInteger")
 def test_matmul_integer(op: str, opset: int) -> None:
     a, b = rng().integers(0, 255, (3, 4)).astype(np.uint8), rng(1).integers(-127, 127, (4, 5)).astype(np.int8)

@@ -26,6 +26,7 @@ CLIPS: list[tuple[str, Spelling]] = [
     ("y = clip(x, 0, 6)", lambda b, x: b("relu", b("clip", x, None, 6.0), name="y")),
     ("y = clip(x, 1, 2)", lambda b, x: b("clip", b("clip", x, -1.0, 2.0), 1.0, 3.0, name="y")),
     ("y = clip(x, _, 2)", lambda b, x: b("min", x, 2.0, name="y")),
+    ("y = clip(x, _, -inf)", lambda b, x: b("min", x, -math.inf, name="y")),
     ("y = relu(x)", lambda b, x: b("relu", b("relu", x), name="y")),
 ]
 

@@ -40,9 +40,11 @@ void infer_pad(InferContext& ctx) {
     Dim& dim = dims[ctx.axis((*axes)[i], x.rank())];
     const Dim before = (*pads)[i], after = (*pads)[axes->size() + i];
     const Dim padded = dim + before + after;
-    const bool invents = padded.is_constant() && padded.value() > 0 && dim.is_constant() && dim.value() == 0;
-    if (invents && ctx.node().text("mode", "constant") != "constant") {
-      ctx.fail("an axis of size 0 cannot be padded in mode '" + ctx.node().text("mode") + "'");
+    if (padded.is_constant() && padded.value() > 0 && dim.is_constant() && ctx.node().text("mode", "constant") != "constant") {
+      const auto cut = [](const Dim& pad) { return pad.is_constant() ? std::min<std::int64_t>(pad.value(), 0) : 0; };
+      if (dim.value() + cut(before) + cut(after) <= 0) {
+        ctx.fail("an axis of which nothing is left cannot be padded in mode '" + ctx.node().text("mode") + "'");
+      }
     }
     dim = padded;
   }
@@ -95,11 +97,15 @@ void pad_from_tensor(const ComputeContext& ctx, const Shape& before, std::string
   const TensorView& x = ctx.input(0);
   const TensorView& y = ctx.output(0);
   if (y.shape.elements() == 0) return;
+  // What negative pads cut away is gone before the rest is reflected or repeated.
   // Runs along the last axis are copied element by element through a table of offsets; the other axes are counted through.
   std::vector<std::vector<std::int64_t>> offsets(y.shape.size());
   for (std::size_t axis = 0; axis < y.shape.size(); ++axis) {
+    const std::int64_t after = y.shape[axis] - x.shape[axis] - before[axis];
+    const std::int64_t first = std::max<std::int64_t>(-before[axis], 0);
+    const std::int64_t kept = x.shape[axis] - first - std::max<std::int64_t>(-after, 0);
     for (std::int64_t i = 0; i < y.shape[axis]; ++i) {
-      offsets[axis].push_back(source_index(mode, i - before[axis], x.shape[axis]) * x.strides[axis]);
+      offsets[axis].push_back((first + source_index(mode, i - std::max<std::int64_t>(before[axis], 0), kept)) * x.strides[axis]);
     }
   }
   const RegionCopy one(size_of(y.dtype), {}, {}, {});

@@ -64,7 +64,7 @@ double do_mish(double x, double, double) { return x * std::tanh(do_softplus(x, 0
 double do_leaky_relu(double x, double alpha, double) { return x < 0 ? alpha * x : x; }
 double do_elu(double x, double alpha, double) { return x < 0 ? alpha * std::expm1(x) : x; }
 double do_celu(double x, double alpha, double) { return x < 0 ? alpha * std::expm1(x / alpha) : x; }
-double do_thresholded_relu(double x, double alpha, double) { return x <= alpha ? 0.0 : x; }
+double do_thresholded_relu(double x, double alpha, double) { return x > alpha ? x : 0.0; }
 double do_selu(double x, double alpha, double gamma) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); }
 double do_is_nan(double x, double, double) { return std::isnan(x) ? 1.0 : 0.0; }
 double do_is_inf(double x, double negative, double positive) {

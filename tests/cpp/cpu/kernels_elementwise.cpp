@@ -54,7 +54,7 @@ UnaryReference unary_reference(UnaryOp op) {
       {UnaryOp::mish, [=](double x) { return x * std::tanh(softplus(x)); }},
       {UnaryOp::leaky_relu, activation(Activation::leaky_relu)},
       {UnaryOp::elu, [](double x) { return x < 0 ? kAlpha * std::expm1(x) : x; }},
-      {UnaryOp::thresholded_relu, [](double x) { return x <= kAlpha ? 0 : x; }},
+      {UnaryOp::thresholded_relu, [](double x) { return x > kAlpha ? x : 0; }},
       {UnaryOp::celu, [](double x) { return x < 0 ? kAlpha * std::expm1(x / kAlpha) : x; }},
       {UnaryOp::selu, [](double x) { return kBeta * (x < 0 ? kAlpha * std::expm1(x) : x); }},
       {UnaryOp::hard_sigmoid, activation(Activation::hard_sigmoid)},

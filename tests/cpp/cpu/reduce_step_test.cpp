@@ -113,6 +113,16 @@ TEST_CASE("layer_norm") {
   CHECK(check_case(two, 1e-6) == "reference_layer_norm");
 }
 
+TEST_CASE("numbers that are all alike have no deviation, though float32 sums of them round") {
+  const std::vector<double> alike(2 * 3 * 700, static_cast<double>(-4.0155425F));
+  const Stored x = numbers(DType::float32, {2, 3, 700}, alike);
+  Case rows = make_case("layer_norm", {{"axis", std::int64_t{-1}}, {"epsilon", 1e-5}}, {x});
+  check_case(rows, 1e-9);
+  Case channels = make_case("instance_norm", {{"epsilon", 1e-5}},
+                            {x, numbers(DType::float32, {3}, {4, 5, 6}), numbers(DType::float32, {3}, {0, 1, 2})});
+  check_case(channels, 1e-9);
+}
+
 TEST_CASE("instance_norm") {
   std::mt19937 rng(5);
   for (const Storage& storage : kStorages) {

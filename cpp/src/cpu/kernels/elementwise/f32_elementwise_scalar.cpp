@@ -31,7 +31,7 @@ float elu_of(float x, float alpha) { return x < 0.0f ? alpha * std::expm1(x) : x
   X(softsign, x / (1.0f + std::abs(x)))                 \
   X(mish, x* std::tanh(softplus_of(x)))                 \
   X(elu, elu_of(x, alpha))                              \
-  X(thresholded_relu, x <= alpha ? 0.0f : x)            \
+  X(thresholded_relu, x > alpha ? x : 0.0f)             \
   X(celu, x < 0.0f ? alpha * std::expm1(x / alpha) : x) \
   X(selu, beta* elu_of(x, alpha))
 

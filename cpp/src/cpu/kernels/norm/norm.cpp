@@ -12,38 +12,55 @@ namespace {
 /// Squares that are summed in float32 before they join the total in float64.
 constexpr std::size_t kBlock = 256;
 
-double squared_deviation(std::size_t n, const float* x, float mean) {
-  const Vec4 centre = all4(mean);
-  double total = 0;
+/// Sum and sum of squares of what numbers differ from a centre.
+struct Deviations {
+  double sum = 0, squares = 0;
+};
+
+double sum_of(const Vec4& v) {
+  return (static_cast<double>(v[0]) + static_cast<double>(v[1])) + (static_cast<double>(v[2]) + static_cast<double>(v[3]));
+}
+
+Deviations deviations(std::size_t n, const float* x, float centre) {
+  const Vec4 centre4 = all4(centre);
+  Deviations total;
   while (n >= 8) {
     const std::size_t block = n < kBlock ? n / 8 * 8 : kBlock;
-    Vec4 a = all4(0.0F), b = a;
+    Vec4 a = all4(0.0F), b = a, sum = a;
     for (std::size_t i = 0; i < block; i += 8) {
-      const Vec4 p = load4(x + i) - centre, q = load4(x + i + 4) - centre;
+      const Vec4 p = load4(x + i) - centre4, q = load4(x + i + 4) - centre4;
       a += p * p;
       b += q * q;
+      sum += p + q;
     }
-    a += b;
-    total += (static_cast<double>(a[0]) + static_cast<double>(a[1])) + (static_cast<double>(a[2]) + static_cast<double>(a[3]));
+    total.squares += sum_of(a + b);
+    total.sum += sum_of(sum);
     x += block;
     n -= block;
   }
   for (std::size_t i = 0; i < n; ++i) {
-    const double d = static_cast<double>(x[i] - mean);
-    total += d * d;
+    const double d = static_cast<double>(x[i] - centre);
+    total.sum += d;
+    total.squares += d * d;
   }
   return total;
 }
 
-float inverse_deviation(double squares, std::size_t n, double epsilon) {
-  return static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(n) + epsilon));
+/// The moments from the deviations around a mean that is a few units off in the last place: where all numbers are alike, the
+/// division by √ε would make an error of hundreds of units of that.
+Moments corrected(float mean, const Deviations& around, std::size_t n, double epsilon) {
+  const double count = static_cast<double>(n);
+  const auto exact = static_cast<float>(static_cast<double>(mean) + around.sum / count);
+  const double moved = static_cast<double>(exact) - static_cast<double>(mean);
+  const double variance = (around.squares - 2 * moved * around.sum) / count + moved * moved;
+  return {exact, static_cast<float>(1.0 / std::sqrt((variance < 0 ? 0 : variance) + epsilon))};
 }
 
 }  // namespace
 
 Moments f32_row_moments(std::size_t n, const float* x, double epsilon) noexcept {
   const auto mean = static_cast<float>(reduce_kernel(ReduceOp::sum).run(n, x, 0.0) / static_cast<double>(n));
-  return {mean, inverse_deviation(squared_deviation(n, x, mean), n, epsilon)};
+  return corrected(mean, deviations(n, x, mean), n, epsilon);
 }
 
 void f32_normalise_row(std::size_t n, const float* x, Moments moments, const float* scale, const float* bias, float* y) noexcept {
@@ -65,16 +82,22 @@ void f32_normalise_row(std::size_t n, const float* x, Moments moments, const flo
 
 void f32_column_moments(std::size_t rows, std::ptrdiff_t row_stride, std::size_t columns, const float* x, double epsilon,
                         float* mean, float* inv_std) noexcept {
-  double sums[kReduceColumns] = {}, squares[kReduceColumns] = {};
+  double sums[kReduceColumns] = {};
+  Deviations around[kReduceColumns];
   reduce_kernel(ReduceOp::sum).columns(rows, row_stride, columns, x, sums);
   for (std::size_t c = 0; c < columns; ++c) mean[c] = static_cast<float>(sums[c] / static_cast<double>(rows));
   for (std::size_t r = 0; r < rows; ++r, x += row_stride) {
     for (std::size_t c = 0; c < columns; ++c) {
       const double d = static_cast<double>(x[c] - mean[c]);
-      squares[c] += d * d;
+      around[c].sum += d;
+      around[c].squares += d * d;
     }
   }
-  for (std::size_t c = 0; c < columns; ++c) inv_std[c] = inverse_deviation(squares[c], rows, epsilon);
+  for (std::size_t c = 0; c < columns; ++c) {
+    const Moments moments = corrected(mean[c], around[c], rows, epsilon);
+    mean[c] = moments.mean;
+    inv_std[c] = moments.inv_std;
+  }
 }
 
 void f32_normalise_columns(std::size_t rows, std::ptrdiff_t x_stride, std::ptrdiff_t y_stride, std::size_t columns,
