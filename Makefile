@@ -18,7 +18,7 @@ CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
-.PHONY: demo test conformance conformance-update operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size clean
+.PHONY: demo test conformance conformance-update generated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -80,6 +80,13 @@ operators-check: $(VENV)/.dev
 # Packages written for ONNX Runtime, unmodified, on it and on jitney.ort.
 packages: $(VENV)/.dev
 	$(BIN)/python tests/packages/check.py
+
+# Drawn ops and chains, compared with ONNX Runtime and onnx's evaluator.
+CASES ?= 20000
+SEED ?= 1
+
+generated: $(VENV)/.dev
+	$(BIN)/python -m tests.generated --cases $(CASES) --seed $(SEED)
 
 # --- Quality ---------------------------------------------------------------------------------------------------------
 

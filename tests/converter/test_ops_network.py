@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from op_check import check, floats, int64s, make_model, over_versions, reference, rng, run_jny, versions
 
+from jitney.errors import Unsupported
+
 
 @over_versions("Conv")
 @pytest.mark.parametrize(

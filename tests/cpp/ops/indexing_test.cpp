@@ -147,7 +147,7 @@ TEST_CASE("pad") {
   CHECK(fails("pad", {}, {facts, list({Dim(0), Dim(0)})}, "2 pads"));
   CHECK(fails("pad", {}, {facts, list({Dim(-3), Dim(0), Dim(0), Dim(0)})}, "negative"));
   CHECK(fails("pad", {}, {facts, list({Dim(INT64_MAX), Dim(0), Dim(INT64_MAX), Dim(0)})}, "cannot pad by"));
-  CHECK(fails("pad", {text("mode", "edge")}, {known(counted({0})), list({Dim(1), Dim(0)})}, "size 0"));
+  CHECK(fails("pad", {text("mode", "edge")}, {known(counted({0})), list({Dim(1), Dim(0)})}, "nothing is left"));
   CHECK(inferred("pad", {}, {unknown(DType::float32, {n(), Dim(3)}), list({Dim(1), Dim(0), Dim(1), n()})}) == "[N + 2, N + 3]");
   CHECK(inferred("pad", {}, {unknown(DType::float32, {n(), Dim(3)}), unknown(DType::int64, {Dim(4)})}) == "[?, ?]");
 }
