@@ -7,7 +7,7 @@ import re
 import numpy as np
 from onnx import TensorProto
 
-from ..ir import Value
+from ..ir import Attribute, Value
 from .node import OnnxNode
 from .registry import lowers
 
@@ -161,9 +161,10 @@ def cast_to(node: OnnxNode, x: Value, to: int) -> Value:
     """A cast; `saturate` matters to 8-bit floats alone."""
     if to == TensorProto.STRING:
         raise node.unsupported("casts to strings have no place in the runtime")
-    if node.has("round_mode") and node.text("round_mode") != "up" and to == getattr(TensorProto, "FLOAT8E8M0", -1):
-        raise node.unsupported(f"the round_mode '{node.text('round_mode')}' of casts to float8e8m0")
-    return node.emit("cast", [x], to=to, saturate=node.integer("saturate") if node.has("saturate") else 1)
+    attributes: dict[str, Attribute] = {"to": to, "saturate": node.integer("saturate") if node.has("saturate") else 1}
+    if node.has("round_mode") and to == getattr(TensorProto, "FLOAT8E8M0", -1):
+        attributes["rounding"] = node.text("round_mode")
+    return node.emit("cast", [x], **attributes)
 
 
 _UNSIGNED = {TensorProto.INT4: TensorProto.UINT4, getattr(TensorProto, "INT2", -1): getattr(TensorProto, "UINT2", -1)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from op_check import Array, check, floats, over_versions, rng, versions
+from op_check import Array, check, floats, make_model, over_versions, rng, run_jny, versions
 
 from jitney.converter.lower.elementwise import UNARY
 
@@ -229,3 +229,11 @@ def test_dropout(op: str, opset: int) -> None:
 
 def test_bfloat16_passes_through() -> None:
     check("Cast", [np.array([1.5, -2.25, 3e38], np.float32)], opset=13, to=TensorProto.BFLOAT16, symbolic=False)
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("up", [1, 2, 4]), ("down", [1, 1, 2]), ("nearest", [1, 1, 4])])
+def test_cast_to_powers_of_two(mode: str, expected: list[float]) -> None:
+    x = np.array([1, 1.4, 3], np.float32)
+    attributes = {"to": int(TensorProto.FLOAT8E8M0), "round_mode": mode}
+    y = run_jny(make_model("Cast", [x], opset=24, attributes=attributes), {"x0": x})["y0"]
+    np.testing.assert_array_equal(y.astype(np.float32), np.array(expected, np.float32))

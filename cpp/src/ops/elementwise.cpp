@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/float_types.h"
 #include "ops/families.h"
 #include "ops/rules.h"
 
@@ -63,6 +64,14 @@ void compute_cast(const ComputeContext& ctx) {
   const bool saturate = ctx.node().integer("saturate", 1) != 0;
   using Steps = Walk<2>;
   const Steps walk = memory_order_walk<2>(y.shape, {x.strides, y.strides});
+  const std::string_view rounding = ctx.node().text("rounding", "up");
+  if (y.dtype == DType::float8e8m0 && rounding != "up") {
+    const ScaleRounding mode = rounding == "down" ? ScaleRounding::down : ScaleRounding::nearest;
+    walk.for_each([&](const std::array<std::int64_t, 2>& at) {
+      y.as<Float8E8M0>()[at[1]] = scale_from_double(load_double(x, at[0]), saturate, mode);
+    });
+    return;
+  }
   with_number_type(passing_type(x.dtype, y.dtype), [&](auto type) {
     std::array<decltype(type), Steps::kPiece> buffer;
     walk.for_each_piece([&](const std::array<std::int64_t, 2>& at, std::size_t count) {
@@ -128,7 +137,9 @@ void compute_where(const ComputeContext& ctx) {
       });
 }
 
-constexpr AttributeSpec kCast[] = {{"to", AttributeType::integer, true}, {"saturate", AttributeType::integer}};
+constexpr AttributeSpec kCast[] = {{"to", AttributeType::integer, true},
+                                   {"saturate", AttributeType::integer},
+                                   {"rounding", AttributeType::text, false, "up|down|nearest"}};
 
 constexpr OpDef kOps[] = {
     {"cast", {1, 1}, {1, 1}, kCast, infer_cast, compute_cast},

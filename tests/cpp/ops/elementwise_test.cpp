@@ -208,6 +208,21 @@ TEST_CASE("cast") {
   CHECK(elements_text(infer(make_node("cast", 1, 1, {to(DType::int64)}), {known(floats({2}, {2.7, -1}))})[0]) == "[2, -1]");
 }
 
+TEST_CASE("cast to powers of two rounds as asked") {
+  const Tensor x = floats({4}, {1, 1.4, 3, 1e-45});
+  const auto rounded = [&](const char* mode, std::int64_t saturate) {
+    return numbers(run_one(
+        "cast",
+        {integer("to", static_cast<std::int64_t>(DType::float8e8m0)), integer("saturate", saturate), text("rounding", mode)},
+        {x}));
+  };
+  const double least = std::ldexp(1.0, -127);
+  CHECK(rounded("up", 1) == List{1, 2, 4, least});
+  CHECK(rounded("down", 1) == List{1, 1, 2, least});
+  CHECK(rounded("nearest", 1) == List{1, 1, 4, least});
+  check_same(rounded("nearest", 0), {1, 1, 4, kNaN});
+}
+
 TEST_CASE("clip and where") {
   const Tensor x = floats({4}, {-5, 0.5, 5, kNaN});
   check_same(numbers(run_one("clip", {}, {x, floats({}, {-1}), floats({}, {1})})), {-1, 0.5, 1, kNaN});
