@@ -19,6 +19,7 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     einsum,
     elementwise,
     fused,
+    gated,
     generators,
     group_query_attention,
     indexing,

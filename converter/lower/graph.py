@@ -361,6 +361,16 @@ class GraphBuilder:
             raise node.unsupported("this op has no body for the types of its operands")
         return self._expand(body, node.inputs, node.attributes, node.label, node.proto)
 
+    def lower_as(self, node: OnnxNode, op: str, opset: int, names: Sequence[str]) -> Result:
+        """Lowers a node as an op of ONNX's that means the same, with those of its attributes that are named."""
+        inputs = [f"operand{index}" for index in range(len(node.inputs))]
+        outputs = [f"result{index}" if node.wants(index) else "" for index in range(node.output_count)]
+        proto = onnx.NodeProto(op_type=op, input=inputs, output=outputs)
+        proto.attribute.extend(node.attributes[name] for name in names if name in node.attributes)
+        body = FunctionBody(inputs, [name for name in outputs if name], [proto], {"": opset})
+        results = iter(self._expand(body, node.inputs, {}, node.label, node.proto))
+        return [next(results) if name else None for name in outputs]
+
     def _expand(
         self,
         body: FunctionBody,
@@ -369,7 +379,7 @@ class GraphBuilder:
         label: str,
         proto: onnx.NodeProto,
         own: bool = False,
-    ) -> Result:
+    ) -> list[Value | None]:
         """Lowers a function's body in place of a node. Of the model's `own` functions, problems are told node by node."""
         values = {name: value for name, value in zip(body.inputs, inputs, strict=False) if value is not None}
         scope = Scope(body.opsets, values, bound, function=True)

@@ -78,3 +78,13 @@ declare("GroupQueryAttention", inputs=(7, 17), outputs=(1, 4), causal=1, do_rota
         smooth_softmax=-1, softcap=0.0)  # fmt: skip
 declare("QAttention", inputs=(5, 9), outputs=(1, 2), do_rotary=0, mask_filter_value=-10000.0, num_heads=Required(int),
         past_present_share_buffer=0, scale=float, unidirectional=0)  # fmt: skip
+
+# Gates and recurrences.
+declare("ScaledSiLU", inputs=(1, 2), alpha=1.0)
+declare("GatedRMSNorm", inputs=3, activation="silu", epsilon=1e-5)
+declare("SwiGLU", inputs=(1, 2), activation_alpha=1.0, activation_beta=0.0, limit=0.0, round_activation=0)
+declare("LinearAttention", inputs=(3, 6), outputs=2, chunk_size=64, q_num_heads=Required(int), kv_num_heads=Required(int),
+        scale=0.0, state_window=0, update_rule="gated_delta")  # fmt: skip
+declare("CausalConvWithState", inputs=(2, 4), outputs=(2, 3), activation="none", channels_last=0, dilation=1, ndim=1,
+        input_channel_offset=0, input_channels=0, state_channels_last=-1, state_length=0, state_update_capacity=0,
+        state_window=0)  # fmt: skip

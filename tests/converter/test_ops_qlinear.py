@@ -177,3 +177,14 @@ def test_products_to_floats() -> None:
 @pytest.mark.parametrize("x", [floats(3, 50), np.abs(floats(3, 50)), -np.abs(floats(50)), np.zeros(4, np.float32), floats(1)])
 def test_dynamic_quantize_linear(x: Array) -> None:
     check("DynamicQuantizeLinear", [x], opset=11, outputs=3)
+
+
+def test_qlinear_reduce_mean() -> None:
+    """Against its definition: ONNX Runtime has it on few platforms."""
+    x = integers(2, 3, 8)
+    operands = [x, number(0.04), number(100, np.uint8), number(0.03), number(50, np.uint8)]
+    attributes = {"axes": [1, 2], "keepdims": 1}
+    model = make_model("QLinearReduceMean", operands, opset=17, domain=MICROSOFT, attributes=attributes)
+    y = run_jny(model, {f"x{index}": operand for index, operand in enumerate(operands)})["y0"]
+    mean = ((x.astype(np.float64) - 100) * 0.04).mean((1, 2), keepdims=True)
+    np.testing.assert_array_equal(y, np.clip(np.rint(mean / 0.03) + 50, 0, 255).astype(np.uint8))
