@@ -16,7 +16,9 @@ from jitney.errors import InvalidInput, InvalidModel, IoError, Unsupported
 
 from .images import take_pictures
 
-OLDEST_OPSET: Final = 7
+OLDEST_OPSET: Final = 1
+_FIRST_WITH_OPSETS: Final = 3
+"""Files of earlier format versions name no opset: they mean the first."""
 NEWEST_TRIED_OPSET: Final = 28
 _CHECKER_LIMIT_BYTES: Final = 1 << 28
 """The checker holds several copies of what it reads."""
@@ -130,6 +132,8 @@ def _check_text(message: Message, label: str) -> None:
 def _opsets(proto: onnx.ModelProto, label: str) -> dict[str, int]:
     """Versions by domain. Domains that no node uses are left out, whatever their version."""
     declared = {canonical_domain(entry.domain): entry.version for entry in proto.opset_import}
+    if not declared and proto.ir_version < _FIRST_WITH_OPSETS:
+        declared[""] = OLDEST_OPSET
     used = _used_domains(proto.graph)
     opsets = {domain: version for domain, version in declared.items() if domain in used}
     if "" in used and "" not in declared:
@@ -137,8 +141,8 @@ def _opsets(proto: onnx.ModelProto, label: str) -> dict[str, int]:
     version = opsets.get("", OLDEST_OPSET)
     if version < OLDEST_OPSET:
         raise Unsupported(
-            f"{label} uses opset {version}; the oldest that can be converted is {OLDEST_OPSET}",
-            hint="export the model again with a newer opset, or raise it with onnx.version_converter",
+            f"{label} uses opset {version}; the first that ONNX published is {OLDEST_OPSET}",
+            hint="export the model again",
         )
     newest = defs.onnx_opset_version()
     if version > newest:

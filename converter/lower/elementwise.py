@@ -64,8 +64,7 @@ def shrink(node: OnnxNode) -> Value:
     return y if work == dtype else cast_to(node, y, dtype)
 
 
-# Before opset 7, broadcasting followed an attribute; no model that old is converted.
-@lowers(*BINARY)
+@lowers(*BINARY, since=7)
 def binary(node: OnnxNode) -> Value:
     return node.emit(BINARY[node.op], [node.operand(0), node.operand(1)])
 
@@ -132,12 +131,12 @@ def where(node: OnnxNode) -> Value:
     return node.emit("where", [node.operand(0), node.operand(1), node.operand(2)])
 
 
-@lowers("Clip", since=6)
+@lowers("Clip")
 def clip_with_attributes(node: OnnxNode) -> Value:
     x = node.operand(0)
     # The schema's defaults are the largest floats, which means: no bound.
-    bounds = [node.number("min"), node.number("max")]
     open_ended = float(np.finfo(np.float32).max)
+    bounds = [node.number(name) if node.has(name) else open_ended for name in ("min", "max")]
     operands = [None if abs(bound) >= open_ended else node.constant(bound, node.dtype(x)) for bound in bounds]
     return node.emit("clip", [x, *operands])
 
@@ -199,16 +198,3 @@ def _width(dtype: int) -> int:
 @lowers("Identity")
 def identity(node: OnnxNode) -> Value:
     return node.operand(0)
-
-
-@lowers("Dropout")
-def dropout(node: OnnxNode) -> list[Value | None]:
-    training = node.input(2)
-    if training is not None and (training.constant is None or bool(training.constant.any())):
-        raise node.unsupported("dropout in training mode", "export the model for inference")
-    x = node.operand(0)
-    if not node.wants(1):
-        return [x]
-    # Before opset 10 the mask had the type of x.
-    one = node.constant([1], int(TensorProto.BOOL) if node.since >= 10 else node.dtype(x))
-    return [x, node.emit("constant_of_shape", [node.emit("shape", [x], start=0), one])]

@@ -64,7 +64,8 @@ def split(node: OnnxNode) -> list[Value | None]:
     if count != node.output_count:
         raise node.invalid(f"num_outputs is {count}, but the node has {node.output_count} results")
     wanted = [index == 0 or node.wants(index) for index in range(count)]
-    return node.emit_results("split", [node.operand(0), sizes], wanted, axis=node.integer("axis"))
+    axis = node.integer("axis") if node.has("axis") else 0
+    return node.emit_results("split", [node.operand(0), sizes], wanted, axis=axis)
 
 
 @lowers("Concat", since=4)

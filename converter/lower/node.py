@@ -89,6 +89,13 @@ class OnnxNode:
         """A float attribute."""
         return float(python_value(self._attribute(name)))
 
+    def whole(self, name: str) -> int:
+        """An integer that the first opsets had as a float."""
+        number = self.number(name)
+        if not number.is_integer():
+            raise self.unsupported(f"{name} is {number}, which is no whole number")
+        return int(number)
+
     def text(self, name: str) -> str:
         """A string attribute."""
         return str(python_value(self._attribute(name)))

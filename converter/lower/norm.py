@@ -13,21 +13,13 @@ from .registry import lowers
 Doubles = npt.NDArray[np.float64]
 
 
-@lowers("BatchNormalization", since=7)
-def batch_normalization(node: OnnxNode) -> Value | list[Value | None]:
-    if node.has("spatial") and node.integer("spatial") != 1:
-        raise node.unsupported("batch normalisation with spatial=0")
-    more = any(node.wants(index) for index in range(1, node.output_count))
-    if node.has("training_mode"):
-        if node.integer("training_mode") != 0:
-            return _in_training(node)[:3]
-        if more:
-            raise node.invalid("more than one result is used, but training_mode is 0")
-    elif more:  # which is how training was told apart before opset 14
-        return _in_training(node)
+@lowers("BatchNormalization")
+def batch_normalization(node: OnnxNode) -> list[Value | None]:
+    if _trains(node):
+        return _batch_normalization_in_training(node)
     x = node.operand(0)
     parameters = [node.operand(index) for index in range(1, 5)]
-    dims = [-1] + [1] * (node.rank(x) - 2)
+    dims = _parameter_dims(node, x)
     constants = [value.constant for value in parameters]
     known = [np.asarray(array, np.float64) for array in constants if array is not None]
     if len(known) == 4:
@@ -36,33 +28,71 @@ def batch_normalization(node: OnnxNode) -> Value | list[Value | None]:
         factor, offset = node.constant(scale.reshape(dims), dtype), node.constant(shift.reshape(dims), dtype)
     else:
         factor, offset = _computed_factor(node, parameters, dims)
-    return node.emit("add", [node.emit("mul", [x, factor]), offset])
+    return [node.emit("add", [node.emit("mul", [x, factor]), offset])]
 
 
-def _in_training(node: OnnxNode) -> list[Value | None]:
-    """The result, the running mean and variance, and those of the batch, by which it is normalised."""
-    x, scale, bias, mean, variance = node.operands
-    dtype, rank = node.dtype(x), node.rank(x)
-    wide = x if dtype == TensorProto.DOUBLE else node.emit("cast", [x], to=int(TensorProto.FLOAT), saturate=1)
-    axes, rows = node.int64s([0, *range(2, rank)]), node.int64s([-1, *[1] * (rank - 2)])
+def _trains(node: OnnxNode) -> bool:
+    """From opset 14 on an attribute says it; before, it showed in the number of results."""
+    more = any(node.wants(index) for index in range(1, node.output_count))
+    if node.has("training_mode"):
+        if more and not node.integer("training_mode"):
+            raise node.invalid("has more than one result, but training_mode is 0")
+        return bool(node.integer("training_mode"))
+    return more and not (node.has("is_test") and node.integer("is_test"))
 
-    def average(value: Value) -> Value:
+
+def _spatial(node: OnnxNode) -> bool:
+    return not node.has("spatial") or node.integer("spatial") != 0
+
+
+def _parameter_dims(node: OnnxNode, x: Value) -> list[int]:
+    """The shape in which parameters broadcast to x: one number per channel or, if not spatial, per element of a sample."""
+    if _spatial(node):
+        return [-1] + [1] * (node.rank(x) - 2)
+    shape = node.shape(node.operand(1))
+    if shape is None or not all(isinstance(dim, int) for dim in shape):
+        raise node.unsupported("batch normalisation with spatial=0 and parameters of open sizes")
+    return [dim for dim in shape if isinstance(dim, int)]
+
+
+def _batch_normalization_in_training(node: OnnxNode) -> list[Value | None]:
+    """By the batch's own moments. The results after the first: the moving moments, then (up to opset 9) the batch's own."""
+    x = node.operand(0)
+    dtype = node.dtype(x)
+    wide = dtype if dtype in (TensorProto.FLOAT, TensorProto.DOUBLE) else int(TensorProto.FLOAT)
+    axes = node.int64s([axis for axis in range(node.rank(x)) if axis != 1] if _spatial(node) else [0])
+    dims = node.int64s(_parameter_dims(node, x))
+
+    def cast(value: Value, to: int) -> Value:
+        return value if node.dtype(value) == to else node.emit("cast", [value], to=to, saturate=1)
+
+    def mean_of(value: Value) -> Value:
         return node.emit("reduce", [value, axes], kind="mean", keep_dims=1, noop_with_empty_axes=0)
 
-    def running(old: Value, new: Value) -> Value:
-        momentum, rest = (node.constant(each, node.dtype(old)) for each in (node.number("momentum"), 1 - node.number("momentum")))
-        return node.emit("add", [node.emit("mul", [old, momentum]), node.emit("mul", [new, rest])])
+    def spread(value: Value) -> Value:
+        return node.emit("reshape", [cast(value, wide), dims], allow_zero=0)
 
-    batch_mean = average(wide)
-    centred = node.emit("sub", [wide, batch_mean])
-    batch_variance = average(node.emit("mul", [centred, centred]))
-    shifted = node.emit("add", [batch_variance, node.constant(node.number("epsilon"), node.dtype(wide))])
-    y = node.emit("cast", [node.emit("div", [centred, node.emit("sqrt", [shifted])])], to=dtype, saturate=1)
-    y = node.emit("mul", [y, node.emit("reshape", [scale, rows], allow_zero=0)])
-    y = node.emit("add", [y, node.emit("reshape", [bias, rows], allow_zero=0)])
-    flat = [node.emit("reshape", [each, node.int64s([-1])], allow_zero=0) for each in (batch_mean, batch_variance)]
-    batch = [node.emit("cast", [each], to=node.dtype(mean), saturate=1) for each in flat]
-    return [y, running(mean, batch[0]), running(variance, batch[1]), *batch]
+    wide_x = cast(x, wide)
+    mean = mean_of(wide_x)
+    centred = node.emit("sub", [wide_x, mean])
+    variance = mean_of(node.emit("mul", [centred, centred]))
+    deviation = node.emit("sqrt", [node.emit("add", [variance, node.constant(node.number("epsilon"), wide)])])
+    scaled = node.emit("mul", [node.emit("div", [centred, deviation]), spread(node.operand(1))])
+    results: list[Value | None] = [cast(node.emit("add", [scaled, spread(node.operand(2))]), dtype)]
+    momentum = node.constant(node.number("momentum"), wide)
+    rest = node.constant(1 - node.number("momentum"), wide)
+    for index in range(1, node.output_count):
+        before = node.operand(3 if index % 2 else 4)
+        own = node.emit("reshape", [mean if index % 2 else variance, _shape(node, before)], allow_zero=1)
+        if index < 3:
+            kept = node.emit("mul", [cast(before, wide), momentum])
+            own = node.emit("add", [kept, node.emit("mul", [own, rest])])
+        results.append(cast(own, node.dtype(before)))
+    return results
+
+
+def _shape(node: OnnxNode, value: Value) -> Value:
+    return node.emit("shape", [value], start=0)
 
 
 def _as_factor(parameters: list[Doubles], epsilon: float) -> tuple[Doubles, Doubles]:
@@ -89,7 +119,7 @@ def layer_normalization(node: OnnxNode) -> list[Value | None]:
     return node.emit_results("layer_norm", operands, wanted, axis=node.integer("axis"), epsilon=node.number("epsilon"))
 
 
-@lowers("InstanceNormalization", since=6)
+@lowers("InstanceNormalization")
 def instance_normalization(node: OnnxNode) -> Value:
     return node.emit("instance_norm", [node.operand(0), node.operand(1), node.operand(2)], epsilon=node.number("epsilon"))
 

@@ -68,7 +68,7 @@ def global_pool(node: OnnxNode) -> Value:
 
 @lowers("GlobalLpPool")
 def global_lp_pool(node: OnnxNode) -> Value:
-    x, p = node.operand(0), node.integer("p")
+    x, p = node.operand(0), node.whole("p")
     if p in (1, 2):
         return over_space(node, x, f"l{p}")
     dtype = node.dtype(x)

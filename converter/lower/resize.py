@@ -11,6 +11,13 @@ from .registry import lowers
 _MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "cubic": "cubic"}
 
 
+@lowers("Upsample")
+def upsample_of_images(node: OnnxNode) -> Value:
+    """Before opset 7, for height and width alone."""
+    scales = [1, 1, node.number("height_scale"), node.number("width_scale")]
+    return _without_options(node, node.constant(scales, TensorProto.FLOAT))
+
+
 @lowers("Upsample", since=7)
 def upsample_with_attribute(node: OnnxNode) -> Value:
     return _without_options(node, node.constant(node.numbers("scales") or [], TensorProto.FLOAT))

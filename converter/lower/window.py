@@ -57,9 +57,9 @@ def average(node: OnnxNode, x: Value) -> Value:
     return node.emit("average_pool", [x], count_include_pad=include, **_pool(node))
 
 
-@lowers("LpPool", since=2)
+@lowers("LpPool")
 def lp_pool(node: OnnxNode) -> Value:
-    return node.emit("lp_pool", [node.operand(0)], p=node.integer("p"), **_pool(node))
+    return node.emit("lp_pool", [node.operand(0)], p=node.whole("p"), **_pool(node))
 
 
 def _spatial_rank(node: OnnxNode, weights: Value) -> int:

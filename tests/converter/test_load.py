@@ -124,11 +124,10 @@ def test_a_source_without_a_name() -> None:
             convert(path)
 
 
-@pytest.mark.parametrize("opset", [1, 6])
-def test_opsets_that_are_too_old(opset: int) -> None:
+def test_an_opset_before_the_first() -> None:
     model = relu_model()
-    model.opset_import[0].version = opset
-    with pytest.raises(Unsupported, match=f"opset {opset}"):
+    model.opset_import[0].version = 0
+    with pytest.raises(Unsupported, match="opset 0"):
         load(model)
 
 

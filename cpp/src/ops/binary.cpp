@@ -43,6 +43,7 @@ struct Mod {
 
   double of(double a, double b) const {
     const double remainder = std::fmod(a, b);
+    if (!sign_of_dividend && remainder == 0) return std::copysign(remainder, b);
     return !sign_of_dividend && remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
   }
   std::uint64_t of(std::uint64_t a, std::uint64_t b) const { return b == 0 ? 0 : a % b; }

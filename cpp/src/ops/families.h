@@ -23,6 +23,7 @@ std::span<const OpDef> norm_ops();
 std::span<const OpDef> pad_ops();
 std::span<const OpDef> pool_ops();
 std::span<const OpDef> quantize_ops();
+std::span<const OpDef> random_ops();
 std::span<const OpDef> reduce_ops();
 std::span<const OpDef> reshape_ops();
 std::span<const OpDef> resize_ops();
