@@ -43,6 +43,7 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     scan,
     sequences,
     state_conv,
+    signal,
     vision,
     window,
 )

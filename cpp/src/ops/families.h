@@ -13,6 +13,7 @@ std::span<const OpDef> concat_ops();
 std::span<const OpDef> control_ops();
 std::span<const OpDef> conv_ops();
 std::span<const OpDef> conv_transpose_ops();
+std::span<const OpDef> dft_ops();
 std::span<const OpDef> elementwise_ops();
 std::span<const OpDef> fold_ops();
 std::span<const OpDef> gather_ops();
