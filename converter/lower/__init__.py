@@ -18,6 +18,7 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     control,
     einsum,
     elementwise,
+    features,
     fused,
     gated,
     generators,
@@ -42,8 +43,9 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     rotary,
     scan,
     sequences,
-    state_conv,
     signal,
+    state_conv,
+    trees,
     vision,
     window,
 )
