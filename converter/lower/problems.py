@@ -68,4 +68,5 @@ def summary(errors: Sequence[Unsupported]) -> Unsupported:
         shown = ", ".join(f"'{error.node}'" for error in group[:5]) + (f" and {len(group) - 5} more" if len(group) > 5 else "")
         lines.append(f"  {len(group)} × {op} (opset {opset}): {message} (node{'s' if len(group) > 1 else ''} {shown})")
     hints = sorted({error.hint for error in errors if error.hint})
-    return Unsupported(f"{len(errors)} nodes of the model cannot be converted:\n" + "\n".join(lines), hint=" ".join(hints))
+    hint = "; ".join([*hints, "`jitney convert --check` lists each with its operands"])
+    return Unsupported(f"{len(errors)} nodes of the model cannot be converted:\n" + "\n".join(lines), hint=hint)

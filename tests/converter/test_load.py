@@ -382,6 +382,7 @@ def test_all_unsupported_nodes_are_listed() -> None:
         "'fourth'",
     ):
         assert part in text
+    assert "--check" in caught.value.hint
 
 
 def test_unsupported_ops_inside_branches_and_functions_are_named() -> None:
