@@ -206,14 +206,15 @@ class GraphBuilder:
         """Lowers one node and binds its results. What cannot be lowered is noted and its results are poisoned."""
         label = self.context.label(proto)
         domain = canonical_domain(proto.domain)
-        self.context.origins[label] = origin_of(label, proto, domain, scope.opsets.get(domain, 0))
+        given = functools.partial(self._given, proto, scope)
+        self.context.origins[label] = origin_of(label, proto, domain, scope.opsets, given)
         before = len(self.graph.nodes)
         try:
             results = self._lower(proto, scope, label)
             if self.context.collecting:
                 self.types.settle_all()
         except (InvalidModel, Unsupported) as error:
-            explain(error, self.context.origin(error.node or label), self._given(proto, scope))
+            explain(error, self.context.origin(error.node or label))
             if isinstance(error, InvalidModel) and not self.context.collecting:
                 raise
             self.context.unsupported.append(error)
@@ -445,7 +446,7 @@ def _in_order(nodes: Sequence[onnx.NodeProto], scope: Scope) -> list[onnx.NodePr
             elif state[index] == 1 and any(state[other] == 1 for other in waiting):
                 node, domain = nodes[index], canonical_domain(nodes[index].domain)
                 error = InvalidModel("the graph has a cycle")
-                explain(error, origin_of(node.name, node, domain, scope.opsets.get(domain, 0)), list(node.input))
+                explain(error, origin_of(node.name, node, domain, scope.opsets, functools.partial(list, node.input)))
                 raise error
             else:
                 state[index] = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import onnx
@@ -23,20 +23,25 @@ class Origin:
     op: str
     opset: str
     """The version, with the domain before it unless that is ONNX's own."""
+    given: Callable[[], Sequence[str]]
+    """Its operands in words."""
 
 
-def origin_of(label: str, node: onnx.NodeProto, domain: str, version: int) -> Origin:
-    """Of a node of a graph in that version of its domain."""
-    return Origin(label, node.op_type, f"{domain} {version}" if domain else str(version))
+def origin_of(
+    label: str, node: onnx.NodeProto, domain: str, opsets: Mapping[str, int], given: Callable[[], Sequence[str]]
+) -> Origin:
+    """Of a node of a graph with those versions of domains."""
+    version = opsets.get(domain, 0)
+    return Origin(label, node.op_type, f"{domain} {version}" if domain else str(version), given)
 
 
-def explain(error: Error, origin: Origin | None, inputs: Sequence[str] = ()) -> None:
+def explain(error: Error, origin: Origin | None) -> None:
     """Adds to an error what it does not say yet, and turns the names of IR nodes and ops into ONNX's."""
     if origin is not None and not error.opset:
         error.node = origin.node
         error.op = origin.op
         error.opset = origin.opset
-        error.inputs = error.inputs or tuple(inputs)
+        error.inputs = error.inputs or tuple(origin.given())
     if not error.hint:
         error.hint = _advice(error)
 

@@ -98,6 +98,19 @@ std::vector<Facts> declared_inputs(const Graph& graph) {
   return facts;
 }
 
+/// Nodes in the making: what is wrong with them is the ONNX model's fault, so that the advice for old files would mislead.
+void check_nodes(const ModelGraph& model) {
+  for (const Graph& graph : model.graphs) {
+    for (const Node& node : graph.nodes) {
+      try {
+        check_node(node);
+      } catch (const Error& error) {
+        throw Error(error.code(), error.message()).at(error.node(), error.op());
+      }
+    }
+  }
+}
+
 py::list infer(const py::bytes& data) {
   const std::string_view text = data;
   const auto file = MappedFile::copy(std::as_bytes(std::span(text.data(), text.size())));
@@ -106,9 +119,7 @@ py::list infer(const py::bytes& data) {
   {
     const WithoutGil released;
     model = read_model(*file);
-    for (const Graph& graph : model.graphs) {
-      for (const Node& node : graph.nodes) check_node(node);
-    }
+    check_nodes(model);
     graphs.push_back(infer_model(model));
     for (std::uint32_t index = 1; index < model.graphs.size(); ++index) {
       graphs.push_back(infer_graph(model, index, declared_inputs(model.graphs[index])));
