@@ -16,6 +16,7 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     affine_grid,
     block_quantised,
     control,
+    crop_and_resize,
     einsum,
     elementwise,
     features,

@@ -51,6 +51,7 @@ declare("ExpandDims", inputs=2)
 declare("Trilu", inputs=(1, 2), upper=1)
 declare("GridSample", inputs=2, mode="bilinear", padding_mode="zeros", align_corners=0)
 declare("Unique", inputs=1, outputs=3)
+declare("CropAndResize", inputs=4, mode="bilinear", extrapolation_value=0.0)
 
 # Normalisation and embedding.
 declare("LayerNormalization", inputs=(2, 3), outputs=(1, 3), domain="", axis=-1, epsilon=1e-5, stash_type=1)

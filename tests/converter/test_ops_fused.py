@@ -167,3 +167,12 @@ def test_group_norm(last: int, skip: tuple[int, ...] | None) -> None:
     results = run_ms(op, operands, 1 if added is None else 2, groups=3, activation=1, channels_last=last)
     for result, wanted in zip(results, expected):
         np.testing.assert_allclose(result, laid_out(wanted), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize("crop", [(3, 4), (1, 2), (7, 1)])
+def test_crop_and_resize(mode: str, crop: tuple[int, int]) -> None:
+    boxes = np.array([[0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1], [0.5, 0.6, 0.2, 0.1], [-0.3, 0.4, 0.5, 1.4]], np.float32)
+    operands = [floats(2, 3, 6, 5), boxes, np.array([1, 0, 1, 0], np.int32), np.array(crop, np.int32)]
+    ms("CropAndResize", operands, constants=[3], mode=mode, extrapolation_value=2.5)
+    ms("CropAndResize", operands, mode=mode)
