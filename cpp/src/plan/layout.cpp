@@ -152,7 +152,7 @@ Slot Layout::make_slot(FlatId id) {
         if (before.id == id) slot.strides = before.view.strides;
     }
   } else {
-    throw Error(ErrorCode::internal, "value '" + v.name + "' is placed before it is computed");
+    throw Error(ErrorCode::internal, "value '" + std::string(v.name) + "' is placed before it is computed");
   }
   slot.place.buffer = add_buffer(buffer);
   return slot;

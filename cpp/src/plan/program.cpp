@@ -96,24 +96,27 @@ class Walker {
   /// False: the program ends here, in a cut.
   bool visit(const Node& node, const OpDef& op) {
     FlatNode flat{&node, &op, {}, {}};
+    flat.inputs.reserve(node.inputs.size());
     for (const ValueId id : node.inputs) flat.inputs.push_back(lookup(cursor_.back(), id));
 
     std::vector<FlatId> unknown;
-    std::vector<Facts> facts(flat.inputs.size());
-    std::vector<const Facts*> operands(flat.inputs.size(), nullptr);
+    if (facts_.size() < flat.inputs.size()) facts_.resize(flat.inputs.size());
+    operands_.assign(flat.inputs.size(), nullptr);
     for (std::size_t i = 0; i < flat.inputs.size(); ++i) {
       const FlatId id = flat.inputs[i];
       if (id < 0) continue;
       const bool needed = i < 32 && (op.value_inputs >> i & 1) != 0;
-      facts[i].dtype = at(id).dtype;
-      facts[i].shape = SymShape::of(std::vector<Dim>(at(id).shape.begin(), at(id).shape.end()));
-      facts[i].data = bytes_of(id, needed);
+      Facts& facts = facts_[i];
+      facts.dtype = at(id).dtype;
+      facts.shape.ranked = true;
+      facts.shape.dims.assign(at(id).shape.begin(), at(id).shape.end());
+      facts.data = bytes_of(id, needed);
       if (needed && at(id).shape.elements() > kMostElements)
         throw Error(ErrorCode::invalid_input, "operand " + std::to_string(i) + " has shape " + to_string(at(id).shape) +
                                                   ", but its values decide a shape, an axis or a branch: at most " +
                                                   std::to_string(kMostElements) + " elements can do so");
-      if (needed && !facts[i].data) unknown.push_back(id);
-      operands[i] = &facts[i];
+      if (needed && !facts.data) unknown.push_back(id);
+      operands_[i] = &facts;
     }
     if (!unknown.empty()) {
       cut(std::move(unknown), std::nullopt);
@@ -123,7 +126,7 @@ class Walker {
       enter_branch(node, flat);
       return true;
     }
-    return op.data_dependent ? visit_dynamic(node, flat, operands) : visit_static(node, flat, operands);
+    return op.data_dependent ? visit_dynamic(node, flat) : visit_static(node, flat);
   }
 
   void enter_branch(const Node& node, const FlatNode& flat) {
@@ -142,10 +145,11 @@ class Walker {
     cursor_.push_back(std::move(frame));
   }
 
-  std::vector<Facts> infer(const Node& node, const FlatNode& flat, const std::vector<const Facts*>& operands) {
+  /// What the op's rule says of the results, given operands_.
+  std::vector<Facts> infer(const Node& node, const FlatNode& flat) {
     std::vector<Facts> results(node.outputs.size());
     const InferContext::SubgraphInference none;
-    InferContext context(node, operands, results, ErrorCode::invalid_input, none);
+    InferContext context(node, operands_, results, ErrorCode::invalid_input, none);
     flat.op->infer(context);
     return results;
   }
@@ -161,14 +165,15 @@ class Walker {
            std::ranges::all_of(flat.inputs, [&](FlatId id) { return id < 0 || at(id).weight; });
   }
 
-  bool visit_static(const Node& node, FlatNode& flat, const std::vector<const Facts*>& operands) {
-    const std::vector<Facts> results = infer(node, flat, operands);
+  bool visit_static(const Node& node, FlatNode& flat) {
+    const std::vector<Facts> results = infer(node, flat);
     Frame& frame = cursor_.back();
     bool small = true;
     std::int64_t input_elements = 0;
     for (const FlatId id : flat.inputs)
       if (id >= 0) input_elements += at(id).shape.elements();
     std::int64_t output_elements = 0;
+    flat.outputs.reserve(results.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       flat.outputs.push_back(-1);
       if (node.outputs[i] == kNoValue) continue;
@@ -256,11 +261,11 @@ class Walker {
     }
   }
 
-  bool visit_dynamic(const Node& node, FlatNode& flat, const std::vector<const Facts*>& operands) {
+  bool visit_dynamic(const Node& node, FlatNode& flat) {
     // What a loop returns is learned by running it.
-    const std::vector<Facts> results =
-        flat.op->compute == nullptr ? std::vector<Facts>(node.outputs.size()) : infer(node, flat, operands);
+    const std::vector<Facts> results = flat.op->compute == nullptr ? std::vector<Facts>(node.outputs.size()) : infer(node, flat);
     Frame& frame = cursor_.back();
+    flat.outputs.reserve(results.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       flat.outputs.push_back(-1);
       if (node.outputs[i] == kNoValue) continue;
@@ -325,6 +330,9 @@ class Walker {
   const ModelView& model_;
   Program& program_;
   Cursor cursor_;
+  // Of the node being visited; kept so that not every node allocates anew.
+  std::vector<Facts> facts_;
+  std::vector<const Facts*> operands_;
 };
 
 }  // namespace

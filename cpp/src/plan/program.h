@@ -29,7 +29,7 @@ class WeightSource {
 using FlatId = std::int32_t;
 
 struct FlatValue {
-  std::string name;
+  std::string_view name;  // lies in the model's graph
   DType dtype = DType::undefined;
   Shape shape;
   std::shared_ptr<const Tensor> known;  // bytes known at plan time
