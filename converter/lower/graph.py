@@ -43,6 +43,8 @@ class Context:
     origins: dict[str, Origin] = field(default_factory=dict)
     """Where IR nodes come from, by the names of ONNX nodes."""
     warnings: list[str] = field(default_factory=list)
+    repeated: int = 0
+    """Nodes of loops' bodies that were lowered again so far."""
     unrolled: int = 0
     """Nodes that loops were unrolled to so far."""
     calls: list[tuple[str, str, str]] = field(default_factory=list)

@@ -17,6 +17,8 @@ from .node import OnnxNode
 
 _MOST_ROUNDS: Final = 3
 """Shapes that have not settled by then are taken as unknown."""
+_MOST_REPEATED: Final = 4000
+"""Nodes of bodies that one conversion lowers again to find shapes that settle; beyond, nothing is taken to be known of them."""
 _MOST_UNROLLED: Final = 256
 """Nodes that one loop may become. Unrolling leaves nothing to decide at run time, so that all that follows is planned at once."""
 _MOST_UNROLLED_WITH_SEQUENCES: Final = 4096
@@ -94,6 +96,8 @@ def build_loop(frame: Frame, build: Build) -> list[Value]:
     for value in frame.initial:
         outside.types.settle(value)
     types = [(value.dtype, None if value.shape is None else [*value.shape]) for value in frame.initial]
+    if context.repeated > _MOST_REPEATED:
+        types = [(dtype, None) for dtype, _ in types]
     state = context.state()
     for round_ in range(_MOST_ROUNDS + 1):
         inner = outside.nested(frame.name, frame.scope)
@@ -108,6 +112,7 @@ def build_loop(frame: Frame, build: Build) -> list[Value]:
             break
         types = kept if round_ < _MOST_ROUNDS - 1 else [(dtype, None) for dtype, _ in types]
         context.reset(state)
+        context.repeated += _size(frame.body)
     if any(isinstance(value, (SequenceValue, OptionalValue)) for value in body.gathered):
         raise frame.node.unsupported("gathers sequences or optional values; only tensors can be gathered")
 

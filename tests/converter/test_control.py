@@ -146,3 +146,58 @@ def test_a_model_local_function() -> None:
     model.opset_import.append(helper.make_opsetid("my", 1))
     model.functions.append(function)
     check_model(model, {"x": floats(2, 3)})
+
+
+@pytest.mark.parametrize("decided", [True, False])
+def test_25_nested_branches(decided: bool) -> None:
+    """On conditions that the input's values or its size decide; each level captures values of all levels above."""
+
+    def level(depth: int) -> list[onnx.NodeProto]:
+        here, below, condition = f"h{depth}", f"h{depth + 1}", f"c{depth}"
+        if depth == 25:
+            return [helper.make_node("Add", ["x", f"e{depth - 1}"], [here])]
+        measure = helper.make_node("Size" if decided else "ReduceMax", [f"e{depth - 1}" if depth else "x"], [f"m{depth}"])
+        if not decided:
+            measure.attribute.append(helper.make_attribute("keepdims", 0))
+        return [
+            helper.make_node("Tanh" if depth % 2 else "Neg", [f"e{depth - 1}" if depth else "x"], [f"e{depth}"]),
+            measure,
+            helper.make_node("Less", [f"m{depth}", "limits" if decided else "half"], [condition]),
+            helper.make_node(
+                "If",
+                [condition],
+                [here],
+                then_branch=branch(f"t{depth}", level(depth + 1), below),
+                else_branch=branch(f"e{depth}", [helper.make_node("Mul", ["x", f"e{depth // 2}"], [f"o{depth}"])], f"o{depth}"),
+            ),
+        ]
+
+    constants = [numpy_helper.from_array(np.array(0.5, np.float32), "half"), numpy_helper.from_array(np.array(3), "limits")]
+    model = model_of(level(0), [value("x", ["N"])], [value("h0")], constants)
+    for array in ([0.1, -0.2], [-3, 0.1], [0.3, 2, -1]):
+        check_model(model, {"x": np.array(array, np.float32)})
+
+
+def test_recurrent_layers_in_branches_and_loops() -> None:
+    weights = {"w": floats(1, 16, 3, seed=1), "r": floats(1, 16, 4, seed=2)}
+    lstm = helper.make_node("LSTM", ["x", "w", "r", "", "", "h", "c"], ["", "h2", "c2"], hidden_size=4)
+    then = helper.make_graph([lstm], "then", [], [value("h2"), value("c2")])
+    same = [helper.make_node("Identity", [name], [f"{name}3"]) for name in "hc"]
+    otherwise = helper.make_graph(same, "else", [], [value("h3"), value("c3")])
+    nodes = [
+        helper.make_node("ReduceSum", ["h"], ["sum"], keepdims=0),
+        helper.make_node("Less", ["sum", "limit"], ["small"]),
+        helper.make_node("If", ["small"], ["h4", "c4"], then_branch=then, else_branch=otherwise),
+        helper.make_node("Identity", ["go"], ["go_out"]),
+    ]
+    inputs = [value("i", [], TensorProto.INT64), value("go", [], TensorProto.BOOL), value("h"), value("c")]
+    body = helper.make_graph(nodes, "body", inputs, [value("go_out", [], TensorProto.BOOL), value("h4"), value("c4")])
+    loop = helper.make_node("Loop", ["n", "", "h0", "c0"], ["h_last", "c_last"], body=body)
+    constants = [numpy_helper.from_array(array, name) for name, array in weights.items()]
+    constants.append(numpy_helper.from_array(np.array(0.8, np.float32), "limit"))
+    infos = [value("n", [], TensorProto.INT64), value("x", ["T", "B", 3]), value("h0", [1, "B", 4]), value("c0", [1, "B", 4])]
+    model = model_of([loop], infos, [value("h_last"), value("c_last")], constants)
+    for trips in (4, 1):
+        check_model(
+            model, {"n": np.array(trips), "x": floats(5, 2, 3), "h0": floats(1, 2, 4, seed=3), "c0": floats(1, 2, 4, seed=4)}
+        )

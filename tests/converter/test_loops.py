@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from op_check import Array, check_model, convert_bytes, floats, model_of, references, run_jny, value, versions
 
 from jitney import Session
-from jitney.errors import InvalidInput, InvalidModel
+from jitney.errors import InvalidInput, InvalidModel, Unsupported
 
 INT64, BOOL, FLOAT = TensorProto.INT64, TensorProto.BOOL, TensorProto.FLOAT
 Node = onnx.NodeProto
@@ -380,3 +380,28 @@ def test_an_index_beyond_what_is_scanned() -> None:
     with pytest.raises(InvalidInput, match="index 3"):
         run_jny(model, {"n": np.array(9), "x": floats(3), "v0": np.array(0, np.float32)})
     assert run_jny(model, {"n": np.array(3), "x": floats(3), "v0": np.array(0, np.float32)})["y"] == floats(3)[2]
+
+
+def test_loops_nested_so_deeply_that_shapes_take_too_long_to_find() -> None:
+    """Ranks spread from one carried value to the next, so that every level is lowered again, each time with all levels below."""
+
+    def level(depth: int) -> onnx.NodeProto:
+        names = [f"{stem}{depth}" for stem in "abc"]
+        nodes = [level(depth - 1)] if depth else [helper.make_node("Identity", ["x"], ["r0"])]
+        nodes += [
+            helper.make_node("Identity", [names[1]], [f"p{depth}"]),
+            helper.make_node("Identity", [names[2]], [f"q{depth}"]),
+            helper.make_node("Unsqueeze", [f"r{depth}", "axes"], [f"s{depth}"]),
+            helper.make_node("Identity", [f"go{depth}"], [f"on{depth}"]),
+        ]
+        inputs = [value(f"i{depth}", [], INT64), value(f"go{depth}", [], BOOL), *(value(name) for name in names)]
+        outputs = [value(f"on{depth}", [], BOOL), *(value(f"{stem}{depth}") for stem in "pqs")]
+        graph = helper.make_graph(nodes, f"body{depth}", inputs, outputs)
+        results = [f"r{depth + 1}", f"u{depth + 1}", f"w{depth + 1}"]
+        return helper.make_node("Loop", ["n", "", "x", "x", "x"], results, body=graph)
+
+    deep = model_of([level(15)], [value("n", [], INT64), value("x", [2])], [value("r16")], [const("axes", [0])])
+    with pytest.raises(Unsupported):
+        convert_bytes(deep)
+    shallow = model_of([level(1)], [value("n", [], INT64), value("x", [2])], [value("r2")], [const("axes", [0])])
+    check_model(shallow, {"n": np.array(2), "x": floats(2)})

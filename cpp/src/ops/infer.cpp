@@ -58,7 +58,7 @@ std::vector<std::string> given(const ModelGraph& model, const Graph& graph, cons
 
 /// Visits to nodes of subgraphs that one inference may take: bodies of loops are visited until their shapes settle, and what is
 /// nested in them again each time.
-constexpr std::size_t kMostVisits = std::size_t{1} << 20;
+constexpr std::size_t kMostVisits = std::size_t{1} << 17;
 
 std::vector<Facts> infer_nested(const ModelGraph& model, std::uint32_t index, std::span<const Facts> inputs, std::size_t& visits);
 

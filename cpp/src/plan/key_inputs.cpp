@@ -35,7 +35,8 @@ namespace {
 
 class Slicer {
  public:
-  Slicer(const ModelGraph& graph, const std::vector<std::vector<const OpDef*>>& ops) : graph_(graph), ops_(ops) {}
+  Slicer(const ModelGraph& graph, const std::vector<std::vector<const OpDef*>>& ops, std::size_t changing)
+      : graph_(graph), ops_(ops), changing_(changing) {}
 
   std::vector<Knowable> walk(std::uint32_t index, const std::vector<Knowable>& inputs) {
     const Graph& graph = graph_.graphs[index];
@@ -67,7 +68,9 @@ class Slicer {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
       operands.push_back(id == kNoValue ? Knowable(InputSet{}) : known[static_cast<std::size_t>(id)]);
-      if (i < 32 && (op.value_inputs >> i & 1) != 0 && operands[i]) result.insert(operands[i]->begin(), operands[i]->end());
+      const bool decides = i < 32 && (op.value_inputs >> i & 1) != 0 && operands[i];
+      const bool left = node.op == "if" && operands[i] && !operands[i]->empty() && *operands[i]->begin() < changing_;
+      if (decides && !left) result.insert(operands[i]->begin(), operands[i]->end());
       merge(all, operands.back());
     }
     std::vector<Knowable> results(node.outputs.size(), all);
@@ -91,12 +94,13 @@ class Slicer {
 
   const ModelGraph& graph_;
   const std::vector<std::vector<const OpDef*>>& ops_;
+  const std::size_t changing_;
 };
 
 }  // namespace
 
 std::vector<std::size_t> find_key_inputs(const ModelGraph& model, const std::vector<std::vector<const OpDef*>>& ops,
-                                         std::uint32_t index) {
+                                         std::uint32_t index, std::size_t changing) {
   const Graph& graph = model.graphs[index];
   std::vector<Knowable> inputs;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -104,7 +108,7 @@ std::vector<std::size_t> find_key_inputs(const ModelGraph& model, const std::vec
     // Inputs of bodies need not declare what they are.
     inputs.push_back(dtype == DType::undefined || may_decide(dtype) ? Knowable(InputSet{i}) : std::nullopt);
   }
-  Slicer slicer(model, ops);
+  Slicer slicer(model, ops, changing);
   slicer.walk(index, inputs);
   return {slicer.result.begin(), slicer.result.end()};
 }

@@ -26,7 +26,8 @@ std::vector<std::vector<std::size_t>> key_inputs_of(const ModelGraph& model, con
     for (const Node& node : graph.nodes) {
       if (node.op != "loop") continue;
       const std::uint32_t body = node.graph("body");
-      keys[body] = find_key_inputs(model, ops, body);
+      keys[body] =
+          find_key_inputs(model, ops, body, 2 + static_cast<std::size_t>(std::max<std::int64_t>(node.integer("carried"), 0)));
     }
   }
   return keys;

@@ -129,6 +129,33 @@ TEST_CASE("a shape from an input's value: in the key, or a cut") {
   CHECK(rest.values[static_cast<std::size_t>(rest.outputs[1])].shape == Shape{6});
 }
 
+TEST_CASE("in a loop's body, branches on what changes are left to run time; shapes are not") {
+  NetworkBuilder b;
+  const auto number = b.input("number", DType::int64, {1});
+  b.input("condition", DType::boolean, {});
+  const auto flag = b.input("flag", DType::boolean, {});
+  const auto x = b.input("x", DType::float32, {4});
+  for (const auto condition : {b.node("less", {number, b.ints({3})}), flag}) {
+    const std::uint32_t then_graph = b.add_graph(), else_graph = b.add_graph();
+    for (const std::uint32_t graph : {then_graph, else_graph}) {
+      b.graph = graph;
+      const auto inner = b.value("x");
+      b.model.graphs[graph].inputs = {inner};
+      b.output(b.node("neg", {inner}));
+    }
+    b.graph = 0;
+    b.output(b.node("if", {condition, x}, {{"then", GraphRef{then_graph}}, {"else", GraphRef{else_graph}}}));
+  }
+  {
+    Fixture fixture(b);
+    CHECK(find_key_inputs(b.model, fixture.ops) == std::vector<std::size_t>{0, 2});
+    CHECK(find_key_inputs(b.model, fixture.ops, 0, 2) == std::vector<std::size_t>{2});
+  }
+  b.output(b.node("slice", {x, number, b.ints({4})}));
+  Fixture fixture(b);
+  CHECK(find_key_inputs(b.model, fixture.ops, 0, 2) == std::vector<std::size_t>{0, 2});
+}
+
 TEST_CASE("a decided branch is spliced in; values of the other are never computed") {
   NetworkBuilder b;
   const auto x = b.input("x", DType::float32, {2});
