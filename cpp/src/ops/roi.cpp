@@ -39,9 +39,11 @@ SymShape pooled_shape(InferContext& ctx, std::int64_t columns, std::int64_t heig
 
 void infer_roi_align(InferContext& ctx) {
   const Node& node = ctx.node();
-  SymShape shape = pooled_shape(ctx, 4, checked(ctx, "output_height", node.integer("output_height", 1), 1),
-                                checked(ctx, "output_width", node.integer("output_width", 1), 1));
-  checked(ctx, "sampling_ratio", node.integer("sampling_ratio", 0), 0);
+  const std::int64_t height = checked(ctx, "output_height", node.integer("output_height", 1), 1);
+  const std::int64_t width = checked(ctx, "output_width", node.integer("output_width", 1), 1);
+  const std::int64_t ratio = checked(ctx, "sampling_ratio", node.integer("sampling_ratio", 0), 0);
+  checked(ctx, "the number of samples per axis", ratio * std::max(height, width), 0);
+  SymShape shape = pooled_shape(ctx, 4, height, width);
   expect_index(ctx, 2);
   expect_rank(ctx, 2, 1);
   if (ctx.shape(2).ranked) shape.dims[0] = merge(ctx, shape.dims[0], ctx.shape(2).dims[0], "the number of regions");

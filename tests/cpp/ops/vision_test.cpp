@@ -81,6 +81,8 @@ TEST_CASE("roi_align and max_roi_pool") {
   CHECK(fails("roi_align", {}, {known(x), known(all), known(int64s({2}, {0, 0}))}, "number of regions"));
   CHECK(fails("roi_align", {integer("output_width", 0)}, {known(x), known(all), known(int64s({1}, {0}))}, "output_width is 0"));
   CHECK(fails("roi_align", {integer("sampling_ratio", 1 << 20)}, {known(x), known(all), known(int64s({1}, {0}))}, "ratio"));
+  CHECK(fails("roi_align", {integer("sampling_ratio", 1 << 9), integer("output_width", 1 << 9)},
+              {known(x), known(all), known(int64s({1}, {0}))}, "samples per axis"));
   const Tensor region = floats({1, 5}, {0, 0, 0, 1, 1});
   check_close(run_one("max_roi_pool", {integers("pooled_shape", {1, 2})}, {x, region}), {3, 4});
   CHECK_THROWS_AS(run_one("max_roi_pool", {integers("pooled_shape", {1, 2})}, {x, floats({1, 5}, {1, 0, 0, 1, 1})}), Error);
