@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -11,30 +11,12 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from onnx_models import make_onnx
 from ort_contract import load
 
 import jitney
 
 Build = Callable[..., Path]
-
-
-def make_onnx(
-    nodes: Sequence[onnx.NodeProto],
-    inputs: Sequence[tuple[str, int, Sequence[int | str] | None]],
-    outputs: Sequence[tuple[str, int, Sequence[int | str] | None]],
-    constants: dict[str, np.ndarray] | None = None,
-    metadata: dict[str, str] | None = None,
-) -> onnx.ModelProto:
-    graph = helper.make_graph(
-        list(nodes),
-        "test",
-        [helper.make_tensor_value_info(*info) for info in inputs],
-        [helper.make_tensor_value_info(*info) for info in outputs],
-        [onnx.numpy_helper.from_array(array, name) for name, array in (constants or {}).items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    helper.set_model_props(model, metadata or {})
-    return model
 
 
 @pytest.fixture(scope="session")

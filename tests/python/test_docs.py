@@ -14,8 +14,8 @@ import cv2
 import numpy as np
 import onnx
 import pytest
-from conftest import make_onnx
 from onnx import TensorProto, helper
+from onnx_models import make_onnx
 
 import jitney
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from conftest import make_onnx
 from onnx import TensorProto, helper
+from onnx_models import make_onnx
 
 import jitney
 

@@ -7,8 +7,8 @@ import unittest
 import numpy as np
 import onnx.backend.test
 import pytest
-from conftest import make_onnx
 from onnx import TensorProto, helper
+from onnx_models import make_onnx
 
 from jitney import InvalidInput, Unsupported, onnx_backend
 

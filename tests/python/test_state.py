@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
-from conftest import make_onnx
 from onnx import TensorProto, helper
+from onnx_models import make_onnx
 
 import jitney
 from jitney.errors import InvalidInput, Unsupported
