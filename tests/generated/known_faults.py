@@ -121,6 +121,11 @@ EVALUATOR_FAULTS: Final = [
     _fault("MaxPool AveragePool", "mixes up the pads of different axes", _has_uneven_pads),
     _fault("LpPool", "scales windows that reach into padding, and forgets dilations", lambda c, s: not _plain_windows(s)),
     _fault("AffineGrid", "gives float32 whatever it is given", lambda c, s: _is_double(_operand(c, s, 0))),
+    _fault(
+        "Unique",
+        "takes rows, whatever the axis, in order of appearance",
+        lambda c, s: "axis" in s.attributes and not s.attributes.get("sorted", 1),
+    ),
     _fault("Shape", "slices by bounds before the first axis", lambda c, s: min(_bounds(s)) < 0),
     _fault("Resize Upsample", "takes float64 for coordinates, so that ties fall elsewhere", _has_uneven_scales),
     _fault("GridSample", "moves points into the border before it takes their neighbours", _is_cubic),
