@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from ..ir import Attribute, Value
 from .node import OnnxNode
-from .sizes import Size, product, reshape, size_of, vector
+from .sizes import Size, product, reshape, scalar, size_of, vector
 
 INT64 = int(TensorProto.INT64)
 
@@ -37,11 +37,6 @@ def merge_heads(node: OnnxNode, x: Value) -> Value:
     sizes = [size_of(node, x, axis) for axis in range(4)]
     y = node.emit("transpose", [x], perm=[0, 2, 1, 3])
     return reshape(node, y, [sizes[0], sizes[2], product(node, [sizes[1], sizes[3]])])
-
-
-def scalar(node: OnnxNode, size: Size) -> Value:
-    """The size as an int64 scalar."""
-    return node.int64s(size) if isinstance(size, int) else node.emit("reshape", [size, node.int64s([])], allow_zero=0)
 
 
 def positions(node: OnnxNode, size: Size) -> Value:

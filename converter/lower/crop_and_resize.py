@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir import Value
-from .attention_parts import INT64, scalar
+from .attention_parts import INT64
 from .foreign import MICROSOFT
 from .integers import FLOAT, cast
 from .movement import channels_first, channels_last
 from .node import OnnxNode
 from .registry import lowers
-from .sizes import size_of, vector
+from .sizes import scalar, size_of, vector
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from .integers import FLOAT, cast
 from .movement import channels_first, channels_last
 from .node import OnnxNode
 from .registry import lowers
-from .sizes import Size, product, reshape, size_of
+from .sizes import Size, product, reshape, scalar, size_of
 
 _INT32, _INT64 = int(TensorProto.INT32), int(TensorProto.INT64)
 
@@ -50,18 +50,48 @@ def skip_layer_normalization(node: OnnxNode) -> list[Value | None]:
 
 @lowers("EmbedLayerNormalization", domain=MICROSOFT)
 def embed_layer_normalization(node: OnnxNode) -> list[Value | None]:
-    ids, segments, mask, positions = node.operand(0), node.input(1), node.input(7), node.input(8)
-    words = node.emit("gather", [node.operand(2), ids], axis=0)
-    if positions is None:
-        zero, length = node.int64s(0), size_of(node, ids, 1)
-        end = node.int64s(length) if isinstance(length, int) else node.emit("reshape", [length, node.int64s([])], allow_zero=0)
-        positions = node.emit("range", [zero, end, node.int64s(1)])
-    total = node.emit("add", [words, node.emit("gather", [node.operand(3), positions], axis=0)])
+    ids, segments, mask = node.operand(0), node.input(1), node.input(7)
+    places = node.input(8)
+    rows = [_rows(node, node.operand(2), ids), _rows(node, node.operand(3), _places(node, ids) if places is None else places)]
     table = node.input(4)
     if segments is not None and table is not None:
-        total = node.emit("add", [total, node.emit("gather", [table, segments], axis=0)])
+        rows.append(_rows(node, table, segments))
+    total = _sum(node, rows)
     y = node.emit("layer_norm", [total, node.operand(5), node.operand(6)], axis=-1, epsilon=node.number("epsilon"))
     return [y, _mask_index(node, ids, mask) if node.wants(1) else None, total]
+
+
+@lowers("QEmbedLayerNormalization", domain=MICROSOFT)
+def quantised_embed_layer_normalization(node: OnnxNode) -> list[Value | None]:
+    ids, segments = node.operand(0), node.input(1)
+
+    def decoded(value: Value, index: int) -> Value:
+        """The value with the scale and zero point that belong to operand `index`."""
+        return node.emit("dequantize", [value, node.operand(index + 6), node.operand(index + 11)], axis=0, block=0, to=FLOAT)
+
+    rows = [decoded(_rows(node, node.operand(2), ids), 2), decoded(_rows(node, node.operand(3), _places(node, ids)), 3)]
+    table = node.input(4)
+    if segments is not None and table is not None:
+        rows.append(decoded(_rows(node, table, segments), 4))
+    gamma, beta = (decoded(node.operand(index), index) for index in (5, 6))
+    y = node.emit("layer_norm", [_sum(node, rows), gamma, beta], axis=-1, epsilon=node.number("epsilon"))
+    return [y, _mask_index(node, ids, node.input(7)) if node.wants(1) else None]
+
+
+def _rows(node: OnnxNode, table: Value, ids: Value) -> Value:
+    return node.emit("gather", [table, ids], axis=0)
+
+
+def _places(node: OnnxNode, ids: Value) -> Value:
+    """0, 1 … for each word of a row."""
+    return node.emit("range", [node.int64s(0), scalar(node, size_of(node, ids, 1)), node.int64s(1)])
+
+
+def _sum(node: OnnxNode, terms: list[Value]) -> Value:
+    total, *rest = terms
+    for term in rest:
+        total = node.emit("add", [total, term])
+    return total
 
 
 def _mask_index(node: OnnxNode, ids: Value, mask: Value | None) -> Value:

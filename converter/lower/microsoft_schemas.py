@@ -60,6 +60,7 @@ declare("SimplifiedLayerNormalization", inputs=2, outputs=(1, 2), axis=-1, epsil
 declare("SkipLayerNormalization", inputs=(3, 5), outputs=(1, 4), epsilon=1e-12)
 declare("SkipSimplifiedLayerNormalization", inputs=(3, 4), outputs=(1, 4), epsilon=1e-12)
 declare("EmbedLayerNormalization", inputs=(7, 9), outputs=(1, 3), epsilon=1e-12, mask_index_type=int)
+declare("QEmbedLayerNormalization", inputs=18, outputs=2, epsilon=1e-12)
 declare("GroupNorm", inputs=3, activation=Required(int), channels_last=1, epsilon=1e-5, groups=Required(int))
 declare("SkipGroupNorm", inputs=(4, 5), outputs=(1, 2), activation=Required(int), channels_last=1, epsilon=1e-5,
         groups=Required(int))  # fmt: skip

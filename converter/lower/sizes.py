@@ -46,6 +46,11 @@ def vector(node: OnnxNode, sizes: Sequence[Size]) -> Value:
     return node.emit("concat", [node.int64s([size]) if isinstance(size, int) else size for size in sizes], axis=0)
 
 
+def scalar(node: OnnxNode, size: Size) -> Value:
+    """The size as an int64 scalar."""
+    return node.int64s(size) if isinstance(size, int) else node.emit("reshape", [size, node.int64s([])], allow_zero=0)
+
+
 def reshape(node: OnnxNode, x: Value, sizes: Sequence[Size]) -> Value:
     """The tensor in this shape, in which 0 means 0."""
     return node.emit("reshape", [x, vector(node, sizes)], allow_zero=1)

@@ -147,6 +147,17 @@ def test_embed_layer_normalization(with_mask: bool, with_segments: bool) -> None
     ms("EmbedLayerNormalization", [*operands, int64s(*range(4, -1, -1)).astype(np.int32).reshape(1, 5)], outputs=2)
 
 
+@pytest.mark.parametrize("with_mask", [False, True])
+def test_quantised_embed_layer_normalization(with_mask: bool) -> None:
+    ids, segments = rng().integers(0, 20, (2, 5)).astype(np.int32), rng(1).integers(0, 2, (2, 5)).astype(np.int32)
+    shapes = [(20, 8), (10, 8), (2, 8), (8,), (8,)]
+    stored = [rng(2 + index).integers(0, 256, shape).astype(np.uint8) for index, shape in enumerate(shapes)]
+    scales = [np.array(0.01 * (index + 1), np.float32) for index in range(5)]
+    zeros = [np.array(100 + index, np.uint8) for index in range(5)]
+    mask = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32) if with_mask else None
+    ms("QEmbedLayerNormalization", [ids, segments, *stored, mask, *scales, *zeros], outputs=2, epsilon=1e-5)
+
+
 @pytest.mark.parametrize("last", [0, 1])
 @pytest.mark.parametrize("skip", [None, (2, 4, 5, 6), (2, 6), (2, 1, 1, 6)])
 def test_group_norm(last: int, skip: tuple[int, ...] | None) -> None:
