@@ -25,6 +25,8 @@ declare("QLinearConv", inputs=(8, 9), channels_last=0, group=1, **_WINDOW)
 declare("QGemm", inputs=(6, 9), alpha=1.0, transA=0, transB=0)
 declare("MatMulIntegerToFloat", inputs=(4, 7))
 declare("DynamicQuantizeMatMul", inputs=(3, 5))
+declare("DynamicQuantizeLSTM", inputs=12, outputs=(1, 3), activation_alpha=[float], activation_beta=[float], activations=[str],
+        clip=float, direction="forward", hidden_size=int, input_forget=0)  # fmt: skip
 declare("MatMulNBits", inputs=(3, 6), K=Required(int), N=Required(int), block_size=Required(int), bits=4, accuracy_level=0,
         weight_prepacked=0)  # fmt: skip
 declare("GatherBlockQuantized", inputs=(3, 4), bits=4, block_size=128, gather_axis=0, quantize_axis=1)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..ir import Value
+from ..ir import Attribute, Value
+from .foreign import MICROSOFT
+from .integers import FLOAT, dynamically_quantised
 from .node import OnnxNode
 from .registry import lowers
 
@@ -45,6 +47,8 @@ def emit_rnn(node: OnnxNode, operands: list[Value | None]) -> list[Value | None]
     """The IR's op for a node with the attributes of RNN, GRU or LSTM; the operands have time as their outermost axis."""
     kind = node.op.removeprefix("DynamicQuantize")
     direction = node.text("direction")
+    if direction not in ("forward", "reverse", "bidirectional"):
+        raise node.invalid(f"the direction '{direction}' is none of forward, reverse and bidirectional")
     names, alpha, beta = _activations(node, kind, 2 if direction == "bidirectional" else 1)
     wanted = [index == 0 or node.wants(index) for index in range(node.output_count)]
     return node.emit_results(
@@ -58,8 +62,33 @@ def emit_rnn(node: OnnxNode, operands: list[Value | None]) -> list[Value | None]
         beta=beta,
         clip=node.number("clip") if node.has("clip") else 0.0,
         input_forget=node.integer("input_forget") if node.has("input_forget") else 0,
+        quantised_state=int(kind != node.op),
         linear_before_reset=node.integer("linear_before_reset") if node.has("linear_before_reset") else 0,
     )
+
+
+@lowers("DynamicQuantizeLSTM", domain=MICROSOFT)
+def dynamic_quantize_lstm(node: OnnxNode) -> list[Value | None]:
+    """Weights are integers with inputs innermost; x as a whole, and the state in each step, are rounded to 8 bits."""
+    quantised, scale, zero = dynamically_quantised(node, node.operand(0))
+    attributes: dict[str, Attribute] = {"axis": -1, "block": 0, "to": FLOAT, "saturate": 1}
+    x = node.emit("dequantize", [quantised, scale, zero], **attributes)
+    w, r = (_dequantised(node, node.operand(index), node.operand(at), node.operand(at + 1)) for index, at in ((1, 8), (2, 10)))
+    return emit_rnn(node, [x, w, r, *(node.input(index) for index in range(3, 8))])
+
+
+def _dequantised(node: OnnxNode, weights: Value, scale: Value, zero: Value) -> Value:
+    """Floats as [directions, 4·hidden, inputs]. There is a scale for each direction, or for each of its columns."""
+
+    def spread(value: Value) -> Value:
+        dims = [0, 1, 1] if node.rank(value) == 1 else [0, 1, -1]
+        return node.emit("reshape", [value, node.int64s(dims)], allow_zero=0)
+
+    def wide(value: Value) -> Value:
+        return node.emit("cast", [value], to=FLOAT, saturate=1)
+
+    centred = node.emit("sub", [wide(weights), spread(wide(zero))])
+    return node.emit("transpose", [node.emit("mul", [centred, spread(scale)])], perm=[0, 2, 1])
 
 
 def _swapped(node: OnnxNode, value: Value | None, perm: list[int]) -> Value | None:

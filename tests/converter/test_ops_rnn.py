@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
-from op_check import Array, assert_same, check, floats, make_model, over_versions, reference, rng, run_jny
+from onnx import helper, numpy_helper
+from op_check import Array, assert_same, check, floats, make_model, model_of, over_versions, reference, rng, run_jny, value
 
 from jitney.errors import InvalidModel
 
@@ -168,3 +171,55 @@ def test_wrong_attributes() -> None:
         convert(hidden_size=5, activations=["Sigmoid", "Tanh"])
     with pytest.raises(InvalidModel, match="'cosh' is not among"):
         convert(hidden_size=5, activations=["Sigmoid", "Tanh", "Cosh"])
+
+
+def quantised_lstm(
+    operands: list[Array | None], bits: type, *, per_column: bool, hidden: int, directions: int
+) -> tuple[onnx.ModelProto, dict[str, Array]]:
+    """A DynamicQuantizeLSTM with the weights of a float one."""
+    parts: dict[str, Array] = {}
+    low, high = (-127, 127) if bits is np.int8 else (0, 255)
+    for name, weights in (("w", operands[1]), ("r", operands[2])):
+        assert weights is not None
+        by_column = weights.transpose(0, 2, 1)
+        axes = (1,) if per_column else (1, 2)
+        size = np.abs(by_column).max(axes, keepdims=True)
+        scale = 2 * size / (high - low)
+        zero = np.full_like(scale, 0 if bits is np.int8 else 128)
+        parts[name] = np.clip(np.round(by_column / scale) + zero, low, high).astype(bits)
+        shape = (directions, 4 * hidden) if per_column else (directions,)
+        parts[f"{name}_scale"] = scale.reshape(shape).astype(np.float32)
+        parts[f"{name}_zero"] = zero.reshape(shape).astype(bits)
+    rest = dict(zip(("x", "", "", "b", "", "h", "c", "p"), operands))
+    names = ["x", "w", "r", "b", "", "h", "c", "p", "w_scale", "w_zero", "r_scale", "r_zero"]
+    direction = "bidirectional" if directions == 2 else "forward"
+    node = helper.make_node(
+        "DynamicQuantizeLSTM", names, ["y", "yh", "yc"], domain="com.microsoft", hidden_size=hidden, direction=direction
+    )
+    constants = parts | {name: array for name, array in rest.items() if name in ("b", "p") and array is not None}
+    fed = {name: array for name, array in rest.items() if name in ("x", "h", "c") and array is not None}
+    model = model_of(
+        [node],
+        [value(name, array.shape) for name, array in fed.items()],
+        [value(name) for name in ("y", "yh", "yc")],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return model, fed
+
+
+@pytest.mark.parametrize("bits", [np.int8, np.uint8])
+@pytest.mark.parametrize("per_column", [False, True])
+@pytest.mark.parametrize("directions", [1, 2])
+def test_dynamically_quantised(bits: type, per_column: bool, directions: int) -> None:
+    """As ONNX Runtime on one thread: on more, each rounds its part of the batch by itself."""
+    operands = network("LSTM", steps=6, batch=3, inputs=20, hidden=16, directions=directions)
+    model, fed = quantised_lstm(operands, bits, per_column=per_column, hidden=16, directions=directions)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    expected = dict(zip(["y", "yh", "yc"], session.run(None, fed)))
+    for simplify, backend in ((False, "reference"), (True, "auto")):
+        actual = run_jny(model, fed, simplify=simplify, backend=backend)
+        for name in expected:
+            assert_same(actual[name], expected[name], 1e-4)

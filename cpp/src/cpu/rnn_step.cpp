@@ -218,7 +218,12 @@ class RnnStep final : public Step {
   void step(const StepRun& run, const Buffers& buffers, std::size_t direction, float* sums, std::size_t t, bool biased) const {
     const float* r = buffers.r + direction * r_floats_;
     const RnnGates& gates = gates_[direction];
-    multiply(run, first_grid_, recurrent(buffers.h, r, first_, sums, width_));
+    const float* seen = buffers.h;
+    if (spec_.quantised_state) {
+      quantise_rnn_state(buffers.h, batch_ * hidden_, buffers.scratch);
+      seen = buffers.scratch;
+    }
+    multiply(run, first_grid_, recurrent(seen, r, first_, sums, width_));
     if (spec_.kind == RnnKind::gru) {
       const auto row = [&](std::size_t b) { return sums + b * width_; };
       const auto scratch = [&](std::size_t b) { return buffers.scratch + b * hidden_; };

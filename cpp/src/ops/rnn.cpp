@@ -15,7 +15,7 @@
 namespace jitney {
 namespace {
 
-constexpr std::array<AttributeSpec, 8> kAttributes = {{
+constexpr std::array<AttributeSpec, 9> kAttributes = {{
     {"kind", AttributeType::text, true, "simple|gru|lstm"},
     {"direction", AttributeType::text, true, "forward|reverse|bidirectional"},
     {"activations", AttributeType::texts, true},
@@ -24,6 +24,7 @@ constexpr std::array<AttributeSpec, 8> kAttributes = {{
     {"clip", AttributeType::number},
     {"input_forget", AttributeType::integer},
     {"linear_before_reset", AttributeType::integer},
+    {"quantised_state", AttributeType::integer},
 }};
 
 constexpr std::array<std::string_view, 11> kActivations = {"affine",   "elu",         "hard_sigmoid",    "leaky_relu",
@@ -115,8 +116,9 @@ class Cell {
     peephole_ = ctx.has(kRnnPeephole) ? part(ctx, kRnnPeephole, direction) : std::vector<double>(3 * hidden_, 0.0);
   }
 
-  void step(const double* x, std::vector<double>& h, std::vector<double>& c) const {
-    if (spec_.kind == RnnKind::lstm) return lstm(x, h, c);
+  /// `seen` is the state as products take it.
+  void step(const double* x, const std::vector<double>& seen, std::vector<double>& h, std::vector<double>& c) const {
+    if (spec_.kind == RnnKind::lstm) return lstm(x, seen, h, c);
     if (spec_.kind == RnnKind::gru) return gru(x, h);
     std::vector<double> sums = projected(x, 0, 1);
     add_recurrent(h, 0, 1, sums);
@@ -160,9 +162,9 @@ class Cell {
     }
   }
 
-  void lstm(const double* x, std::vector<double>& h, std::vector<double>& c) const {
+  void lstm(const double* x, const std::vector<double>& seen, std::vector<double>& h, std::vector<double>& c) const {
     std::vector<double> sums = projected(x, 0, 4);
-    add_recurrent(h, 0, 4, sums);
+    add_recurrent(seen, 0, 4, sums);
     for (std::size_t j = 0; j < hidden_; ++j) {
       const double in = activated(0, sums[j] + peephole_[j] * c[j]);
       const double forget = spec_.input_forget ? 1 - in : activated(0, sums[2 * hidden_ + j] + peephole_[2 * hidden_ + j] * c[j]);
@@ -212,6 +214,21 @@ void store_row(const TensorView& view, std::int64_t at, const std::vector<double
   store_run(view.dtype, address(view, at), view.strides.back(), row.size(), row.data());
 }
 
+/// The states of all sequences, rounded together.
+std::vector<std::vector<double>> quantised(const std::vector<std::vector<double>>& states) {
+  std::vector<double> all;
+  for (const std::vector<double>& state : states) all.insert(all.end(), state.begin(), state.end());
+  quantise_rnn_state(all.data(), all.size(), all.data());
+  std::vector<std::vector<double>> rounded;
+  auto from = all.begin();
+  for (const std::vector<double>& state : states) {
+    const auto end = from + static_cast<std::ptrdiff_t>(state.size());
+    rounded.emplace_back(from, end);
+    from = end;
+  }
+  return rounded;
+}
+
 void compute_rnn(const ComputeContext& ctx) {
   const RnnSpec spec = rnn_spec(ctx.node());
   const TensorView& x = ctx.input(kRnnX);
@@ -221,27 +238,36 @@ void compute_rnn(const ComputeContext& ctx) {
   for (const std::int64_t length : lengths) check_rnn_length(ctx.node().name, length, steps);
   std::vector<double> row(static_cast<std::size_t>(x.shape[2]));
   const std::vector<double> zeros(static_cast<std::size_t>(hidden), 0.0);
+  const auto sequences = static_cast<std::size_t>(batch);
   for (std::size_t d = 0; d < spec.directions(); ++d) {
     const Cell cell(ctx, spec, d);
     const auto direction = static_cast<std::int64_t>(d);
-    for (std::int64_t b = 0; b < batch; ++b) {
-      std::vector<double> h = initial(ctx, kRnnHidden, d, b, hidden), c = initial(ctx, kRnnCell, d, b, hidden);
-      for (std::int64_t step = 0; step < steps; ++step) {
-        const std::int64_t t = spec.reversed[d] ? steps - 1 - step : step;
-        const bool inside = t < lengths[static_cast<std::size_t>(b)];
+    std::vector<std::vector<double>> h(sequences), c(sequences);
+    for (std::size_t b = 0; b < sequences; ++b) {
+      h[b] = initial(ctx, kRnnHidden, d, static_cast<std::int64_t>(b), hidden);
+      c[b] = initial(ctx, kRnnCell, d, static_cast<std::int64_t>(b), hidden);
+    }
+    for (std::int64_t step = 0; step < steps; ++step) {
+      const std::int64_t t = spec.reversed[d] ? steps - 1 - step : step;
+      const std::vector<std::vector<double>> seen = spec.quantised_state ? quantised(h) : h;
+      for (std::size_t b = 0; b < sequences; ++b) {
+        const bool inside = t < lengths[b];
         if (inside) {
-          load_run(x.dtype, address(x, t * x.strides[0] + b * x.strides[1]), x.strides[2], row.size(), row.data());
-          cell.step(row.data(), h, c);
+          const std::int64_t at = t * x.strides[0] + static_cast<std::int64_t>(b) * x.strides[1];
+          load_run(x.dtype, address(x, at), x.strides[2], row.size(), row.data());
+          cell.step(row.data(), seen[b], h[b], c[b]);
         }
         if (!ctx.wants(0)) continue;
         const Shape& to = ctx.output(0).strides;
-        store_row(ctx.output(0), t * to[0] + direction * to[1] + b * to[2], inside ? h : zeros);
+        store_row(ctx.output(0), t * to[0] + direction * to[1] + static_cast<std::int64_t>(b) * to[2], inside ? h[b] : zeros);
       }
-      for (const std::size_t output : {1, 2}) {
-        if (!ctx.wants(output)) continue;
-        const Shape& to = ctx.output(output).strides;
-        const std::vector<double>& state = output == 1 ? h : c;
-        store_row(ctx.output(output), direction * to[0] + b * to[1], lengths[static_cast<std::size_t>(b)] == 0 ? zeros : state);
+    }
+    for (const std::size_t output : {1, 2}) {
+      if (!ctx.wants(output)) continue;
+      const Shape& to = ctx.output(output).strides;
+      for (std::size_t b = 0; b < sequences; ++b) {
+        const std::vector<double>& state = output == 1 ? h[b] : c[b];
+        store_row(ctx.output(output), direction * to[0] + static_cast<std::int64_t>(b) * to[1], lengths[b] == 0 ? zeros : state);
       }
     }
   }
@@ -263,6 +289,8 @@ RnnSpec rnn_spec(const Node& node) {
   }
   spec.clip = node.number("clip", 0);
   spec.input_forget = node.integer("input_forget", 0) != 0;
+  spec.quantised_state = node.integer("quantised_state", 0) != 0;
+  if (spec.quantised_state && spec.kind != RnnKind::lstm) reject(node, "quantised_state belongs to the kind lstm alone");
   spec.linear_before_reset = node.integer("linear_before_reset", 0) != 0;
   const auto& names = std::get<std::vector<std::string>>(*node.find("activations"));
   const std::vector<double>&alpha = node.numbers("alpha"), &beta = node.numbers("beta");
@@ -278,6 +306,24 @@ RnnSpec rnn_spec(const Node& node) {
   }
   return spec;
 }
+
+template <typename T>
+void quantise_rnn_state(const T* state, std::size_t count, T* rounded) {
+  // In float32, as ONNX Runtime rounds.
+  float low = 0, high = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    low = std::min(low, static_cast<float>(state[i]));
+    high = std::max(high, static_cast<float>(state[i]));
+  }
+  const float scale = low == high ? 1.0F : (high - low) / 255.0F;
+  const float zero = std::nearbyint(std::clamp(-low / scale, 0.0F, 255.0F));
+  for (std::size_t i = 0; i < count; ++i) {
+    const float q = std::clamp(std::nearbyint(static_cast<float>(state[i]) / scale) + zero, 0.0F, 255.0F);
+    rounded[i] = static_cast<T>((q - zero) * scale);
+  }
+}
+template void quantise_rnn_state(const float*, std::size_t, float*);
+template void quantise_rnn_state(const double*, std::size_t, double*);
 
 void check_rnn_length(const std::string& node, std::int64_t length, std::int64_t steps) {
   if (length >= 0 && length <= steps) return;

@@ -30,6 +30,7 @@ struct RnnSpec {
   double clip = 0;                         // pre-activations are clipped to ±clip; 0: they are not
   bool input_forget = false;
   bool linear_before_reset = false;
+  bool quantised_state = false;  // lstm: products with R take the state as quantise_rnn_state() leaves it
 
   std::size_t directions() const noexcept { return reversed.size(); }
   /// Blocks of W, R and each half of the bias: i o f c; z r h; or one.
@@ -41,6 +42,10 @@ struct RnnSpec {
 
 /// Reads the attributes, which must outlive the result; throws Error(invalid_model) where they contradict each other.
 RnnSpec rnn_spec(const Node& node);
+
+/// Rounds the states of all sequences to the 256 numbers that are evenly spread over their range, 0 among them.
+template <typename T>
+void quantise_rnn_state(const T* state, std::size_t count, T* rounded);
 
 /// Throws Error(invalid_input) unless a sequence may have this length in an input of so many steps.
 void check_rnn_length(const std::string& node, std::int64_t length, std::int64_t steps);
