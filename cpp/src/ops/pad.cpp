@@ -93,32 +93,56 @@ std::int64_t source_index(std::string_view mode, std::int64_t index, std::int64_
   return at < size ? at : period - at;
 }
 
+/// Neighbours of one axis of the result that come from elements of x one step apart: 1, −1, or 0 for copies of one element.
+struct Stretch {
+  std::int64_t to, from, step, length;
+};
+
+std::vector<Stretch> stretches(std::string_view mode, std::int64_t before, std::int64_t x_size, std::int64_t y_size) {
+  // What negative pads cut away is gone before the rest is reflected or repeated.
+  const std::int64_t first = std::max<std::int64_t>(-before, 0);
+  const std::int64_t kept = x_size - first - std::max<std::int64_t>(x_size + before - y_size, 0);
+  std::vector<Stretch> found;
+  for (std::int64_t i = 0; i < y_size; ++i) {
+    const std::int64_t source = first + source_index(mode, i - std::max<std::int64_t>(before, 0), kept);
+    if (!found.empty()) {
+      Stretch& last = found.back();
+      const std::int64_t step = source - (last.from + (last.length - 1) * last.step);
+      if (last.length == 1 && step >= -1 && step <= 1) last.step = step;
+      if (step == last.step) {
+        ++last.length;
+        continue;
+      }
+    }
+    found.push_back({i, source, 0, 1});
+  }
+  return found;
+}
+
 void pad_from_tensor(const ComputeContext& ctx, const Shape& before, std::string_view mode) {
   const TensorView& x = ctx.input(0);
   const TensorView& y = ctx.output(0);
   if (y.shape.elements() == 0) return;
-  // What negative pads cut away is gone before the rest is reflected or repeated.
-  // Runs along the last axis are copied element by element through a table of offsets; the other axes are counted through.
-  std::vector<std::vector<std::int64_t>> offsets(y.shape.size());
-  for (std::size_t axis = 0; axis < y.shape.size(); ++axis) {
-    const std::int64_t after = y.shape[axis] - x.shape[axis] - before[axis];
-    const std::int64_t first = std::max<std::int64_t>(-before[axis], 0);
-    const std::int64_t kept = x.shape[axis] - first - std::max<std::int64_t>(-after, 0);
-    for (std::int64_t i = 0; i < y.shape[axis]; ++i) {
-      offsets[axis].push_back((first + source_index(mode, i - std::max<std::int64_t>(before[axis], 0), kept)) * x.strides[axis]);
+  const std::size_t rank = y.shape.size();
+  std::vector<std::vector<Stretch>> axes;
+  for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(stretches(mode, before[axis], x.shape[axis], y.shape[axis]));
+  // A region for every choice of one stretch per axis.
+  std::vector<std::size_t> choice(rank, 0);
+  while (true) {
+    Shape sizes, strides;
+    std::int64_t from = 0, to = 0;
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      const Stretch& stretch = axes[axis][choice[axis]];
+      sizes.push_back(stretch.length);
+      strides.push_back(stretch.step * x.strides[axis]);
+      from += stretch.from * x.strides[axis];
+      to += stretch.to * y.strides[axis];
     }
+    copy_region(size_of(y.dtype), sizes, address(x, from), strides, address(y, to), y.strides);
+    std::size_t axis = rank;
+    while (axis > 0 && ++choice[axis - 1] == axes[axis - 1].size()) choice[--axis] = 0;
+    if (axis == 0) return;
   }
-  const RegionCopy one(size_of(y.dtype), {}, {}, {});
-  Shape index(y.shape.size(), 0);
-  Walk<1>(y.shape, {y.strides}).for_each([&](const std::array<std::int64_t, 1>& at) {
-    std::int64_t from = 0;
-    for (std::size_t axis = 0; axis < index.size(); ++axis) from += offsets[axis][static_cast<std::size_t>(index[axis])];
-    one(address(x, from), address(y, at[0]));
-    for (std::size_t axis = index.size(); axis-- > 0;) {
-      if (++index[axis] < y.shape[axis]) break;
-      index[axis] = 0;
-    }
-  });
 }
 
 void compute_pad(const ComputeContext& ctx) {

@@ -43,6 +43,10 @@ void RegionCopy::operator()(const void* from, void* to) const {
   auto* target = static_cast<std::byte*>(to);
   if (walk_.run == 1 || (walk_.run_strides[0] == 1 && walk_.run_strides[1] == 1)) {
     const auto bytes = static_cast<std::size_t>(walk_.run) * element_size_;
+    if (walk_.sizes.empty() && !walk_.empty) {  // one run, as rows that are gathered and scattered are
+      std::memcpy(target, source, bytes);
+      return;
+    }
     walk_.for_each_run(
         [&](const std::array<std::int64_t, 2>& at) { std::memcpy(target + at[1] * size, source + at[0] * size, bytes); });
     return;
