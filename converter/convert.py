@@ -142,9 +142,11 @@ def _stage(target: Path, layout: Layout) -> StagedFile:
         return StagedFile(target, layout.pieces())
 
 
-def compile_model(loaded: Loaded, shapes: Shapes | None = None, dynamic_batch: bool = False) -> Model:
+def compile_model(
+    loaded: Loaded, shapes: Shapes | None = None, dynamic_batch: bool = False, spread_sequences: bool = False
+) -> Model:
     """What `convert` does between loading and writing, for callers that change the loaded model or keep the result themselves."""
-    model = lower(loaded, shapes, sizes_are_final=not dynamic_batch)
+    model = lower(loaded, shapes, sizes_are_final=not dynamic_batch, spread_sequences=spread_sequences)
     _simplify(model, dynamic_batch, None, None, None)
     model.metadata = _metadata(loaded)
     return model

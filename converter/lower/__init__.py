@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import onnx
 
@@ -59,11 +60,13 @@ from .registry import lowered_ops
 __all__ = ["find_problems", "lower", "lowered_ops"]
 
 
-def lower(loaded: Loaded, shapes: Shapes | None = None, *, sizes_are_final: bool = True) -> Model:
+def lower(loaded: Loaded, shapes: Shapes | None = None, *, sizes_are_final: bool = True, spread_sequences: bool = False) -> Model:
     """The model's IR, with the types of all values. Raises one Unsupported that lists all nodes that cannot be converted.
 
-    `sizes_are_final` is False if sizes that the model fixes will be opened later: then no branch is decided by them."""
+    `sizes_are_final` is False if sizes that the model fixes will be opened later: then no branch is decided by them. With
+    `spread_sequences` the elements of a sequence among the outputs become outputs, named by `element_name`."""
     context = _context(loaded, sizes_are_final)
+    context.spread_sequences = spread_sequences
     try:
         model = _lower(loaded, shapes, context)
     except (InvalidModel, Unsupported) as error:
@@ -109,21 +112,39 @@ def _lower(loaded: Loaded, shapes: Shapes | None, context: Context) -> Model:
         builder.graph.inputs.append(scope.values[name])
     if not proto.output:
         raise InvalidModel("the model has no outputs")
-    builder.graph.outputs = builder.lower_body(proto, scope)
-    for value in builder.graph.outputs:
-        if isinstance(value, (SequenceValue, OptionalValue)):
-            kind = "a sequence of tensors" if isinstance(value, SequenceValue) else "an optional value"
-            raise Unsupported(
-                f"an output of the model is {kind}; a run returns tensors only",
-                hint="let the model join the tensors (ConcatFromSequence), or return each as an output of its own",
-            )
-    output_names = [info.name for info in proto.output]
+    results = builder.lower_body(proto, scope)
+    builder.graph.outputs, output_names = _outputs(proto.output, results, context.spread_sequences)
     if len(set(output_names)) != len(output_names):
         raise InvalidModel("two outputs have the same name")
     model = Model(builder.graph, {}, output_names)
     if not context.unsupported:
         infer_shapes(model)
     return model
+
+
+def element_name(sequence: str, index: int) -> str:
+    """The name of an output that is an element of a sequence."""
+    return f"{sequence}[{index}]"
+
+
+def _outputs(
+    infos: Sequence[onnx.ValueInfoProto], results: Sequence[Value], spread_sequences: bool
+) -> tuple[list[Value], list[str]]:
+    """The values that are outputs, and their names."""
+    outputs: list[Value] = []
+    names: list[str] = []
+    for info, value in zip(infos, results, strict=True):
+        elements = value.listed() if spread_sequences and isinstance(value, SequenceValue) else []
+        tensors = [element for element in elements if isinstance(element, Value)]
+        if isinstance(value, (SequenceValue, OptionalValue)) and (not tensors or len(tensors) != len(elements)):
+            kind = "a sequence of tensors" if isinstance(value, SequenceValue) else "an optional value"
+            raise Unsupported(
+                f"an output of the model is {kind}; a run returns tensors only",
+                hint="let the model join the tensors (ConcatFromSequence), or return each as an output of its own",
+            )
+        outputs += tensors or [value]
+        names += [element_name(info.name, index) for index in range(len(tensors))] or [info.name]
+    return outputs, names
 
 
 def _without_bad_inputs(inputs: list[onnx.ValueInfoProto], scope: Scope, context: Context) -> list[onnx.ValueInfoProto]:

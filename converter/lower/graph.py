@@ -43,6 +43,8 @@ class Context:
     origins: dict[str, Origin] = field(default_factory=dict)
     """Where IR nodes come from, by the names of ONNX nodes."""
     warnings: list[str] = field(default_factory=list)
+    spread_sequences: bool = False
+    """Whether a sequence among the model's outputs becomes as many outputs as it has elements."""
     repeated: int = 0
     """Nodes of loops' bodies that were lowered again so far."""
     unrolled: int = 0

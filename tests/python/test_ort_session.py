@@ -357,6 +357,28 @@ def test_an_input_and_a_constant_as_outputs(ort: ModuleType) -> None:
 
 
 @both
+def test_sequences(ort: ModuleType) -> None:
+    nodes = [
+        helper.make_node("SplitToSequence", ["x", "sizes"], ["parts"], axis=0),
+        helper.make_node("Relu", ["x"], ["y"]),
+    ]
+    parts = helper.make_tensor_sequence_value_info("parts", TensorProto.FLOAT, None)
+    proto = model(nodes, [value_info("x", [5, 2])], [parts, value_info("y", None)], {"sizes": np.array([2, 3])})
+    loaded = session(ort, proto)
+    told = loaded.get_outputs()[0]
+    assert (told.name, told.type, told.shape) == ("parts", "seq(tensor(float))", [])
+    x = np.arange(10, dtype=np.float32).reshape(5, 2)
+    results, y = loaded.run(None, {"x": x})
+    assert type(results) is list
+    assert [part.tolist() for part in results] == [x[:2].tolist(), x[2:].tolist()]
+    assert y.shape == (5, 2)
+    assert [part.shape for part in loaded.run(["parts"], {"x": x})[0]] == [(2, 2), (3, 2)]
+    value = loaded.run_with_ort_values(["parts"], {"x": ort.OrtValue.ortvalue_from_numpy(x)})[0]
+    assert value.is_tensor_sequence()
+    assert value.data_type() == "seq(tensor(float))"
+
+
+@both
 def test_a_model_without_inputs(ort: ModuleType) -> None:
     loaded = session(ort, model([helper.make_node("Relu", ["c"], ["y"])], [], [value_info("y", [2])], {"c": ones(2)}))
     assert loaded.get_inputs() == []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import count, takewhile
 from pathlib import Path
 
 import onnx
@@ -14,6 +15,7 @@ from jitney.converter.convert import compile_model
 from jitney.converter.ir import Affine, Value
 from jitney.converter.ir import Dim as IrDim
 from jitney.converter.load import load
+from jitney.converter.lower import element_name
 from jitney.converter.write import Layout, lay_out
 from jitney.errors import InvalidModel
 
@@ -45,9 +47,11 @@ def convert(source: str | bytes, recipe: Recipe) -> Converted:
     _fix_symbols(proto.graph, dict(recipe.free_dimensions))
     interface = _describe(proto)
     declared = _open_inputs(proto.graph, recipe, interface.unused)
-    model = compile_model(loaded)
-    outputs = _merged_outputs(interface.outputs, model.graph.outputs, _spellings(declared, model.graph.inputs))
-    model.metadata[KEY] = replace(interface, outputs=outputs).to_json()
+    model = compile_model(loaded, spread_sequences=True)
+    results = dict(zip(model.output_names, model.graph.outputs, strict=True))
+    outputs = _merged_outputs(interface.outputs, results, _spellings(declared, model.graph.inputs))
+    sequences = {arg.name: _elements(arg.name, results) for arg in outputs if arg.name not in results}
+    model.metadata[KEY] = replace(interface, outputs=outputs, sequences=sequences).to_json()
     return Converted(lay_out(model), externals)
 
 
@@ -166,10 +170,19 @@ def _spellings(declared: dict[str, list[Dim]], inputs: Iterable[Value]) -> dict[
     return spelled
 
 
-def _merged_outputs(declared: list[NodeArg], inferred: Iterable[Value], spelled: dict[str, Dim]) -> list[NodeArg]:
+def _elements(sequence: str, results: Collection[str]) -> list[str]:
+    """The names of the outputs that are a sequence's elements."""
+    return list(takewhile(lambda name: name in results, (element_name(sequence, index) for index in count())))
+
+
+def _merged_outputs(declared: list[NodeArg], inferred: dict[str, Value], spelled: dict[str, Dim]) -> list[NodeArg]:
     """The outputs' shapes as ONNX Runtime tells them: what the author declared, completed by what is inferred."""
     merged = []
-    for arg, value in zip(declared, inferred, strict=True):
+    for arg in declared:
+        value = inferred.get(arg.name)
+        if value is None:  # a sequence
+            merged.append(arg)
+            continue
         known = None if value.shape is None else [_told(dim, spelled) for dim in value.shape]
         kind = arg.type if arg.type and arg.type != spelled_number(TensorProto.UNDEFINED) else spelled_number(value.dtype)
         merged.append(NodeArg(arg.name, kind, _merged_dims(arg._dims, known)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Final, TypeAlias
 
 from jitney.model import Model, TensorInfo
@@ -81,11 +81,14 @@ class Interface:
     unused: frozenset[str]
     """Inputs that nothing in the graph reads; the converted model lacks them."""
     metadata: ModelMetadata
+    sequences: dict[str, list[str]] = field(default_factory=dict)
+    """For outputs that are sequences: the converted model's outputs that are the elements."""
 
     def to_json(self) -> str:
         """For the converted model."""
         lists = {name: [(arg.name, arg.type, arg._dims) for arg in getattr(self, name)] for name in _LISTS}
-        return json.dumps(lists | {"unused": sorted(self.unused), "metadata": asdict(self.metadata)})
+        others = {"unused": sorted(self.unused), "metadata": asdict(self.metadata), "sequences": self.sequences}
+        return json.dumps(lists | others)
 
     @staticmethod
     def from_json(text: str) -> Interface:
@@ -94,7 +97,8 @@ class Interface:
         inputs, outputs, overridable = ([NodeArg(*entry) for entry in content[name]] for name in _LISTS)
         metadata = content["metadata"]
         metadata["_custom"] = tuple((key, value) for key, value in metadata["_custom"])
-        return Interface(inputs, outputs, overridable, frozenset(content["unused"]), ModelMetadata(**metadata))
+        described = ModelMetadata(**metadata)
+        return Interface(inputs, outputs, overridable, frozenset(content["unused"]), described, content["sequences"])
 
     @staticmethod
     def of_model(model: Model) -> Interface:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import time
@@ -211,9 +212,14 @@ class Session:
         return [str(name) for name in asked]
 
     def _results(self, names: Sequence[str], feeds: Mapping[str, Array], out: Mapping[str, Array] | None = None) -> list[Any]:
-        results = self._sess.run(feeds, list(dict.fromkeys(names)), out)
-        # A name asked for twice gives two arrays, so that writing to one leaves the other as it is.
-        return [results[name] if name not in names[:at] else results[name].copy() for at, name in enumerate(names)]
+        sequences = self._sess.interface.sequences
+        asked = [part for name in dict.fromkeys(names) for part in sequences.get(name, (name,))]
+        results: dict[str, Any] = {**self._sess.run(feeds, asked, out)}
+        for name in names:
+            if name in sequences:
+                results[name] = [results[part] for part in sequences[name]]
+        # A name asked for twice gives two results, so that writing to one leaves the other as it is.
+        return [results[name] if name not in names[:at] else copy.deepcopy(results[name]) for at, name in enumerate(names)]
 
     @staticmethod
     def _start(options: RunOptions | None) -> None:
