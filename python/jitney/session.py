@@ -167,7 +167,7 @@ class Session:
 
     def _output_names(self, outputs: Sequence[str] | None, out: Mapping[str, Array] | None) -> list[str]:
         if outputs is None:
-            kept = {after for _, after in self._model.states} - set(out or ())
+            kept = {after for _, after in self._model.states} - set(out if isinstance(out, Mapping) else ())
             return [info.name for info in self.outputs if info.name not in kept]
         if isinstance(outputs, str):
             raise InvalidInput(f"outputs={outputs!r} is a str; a list of names is wanted", hint=f"outputs=[{outputs!r}]")
