@@ -159,6 +159,14 @@ def test_bfloat16_is_told_but_not_handed_out(ort: ModuleType) -> None:
 
 
 @both
+def test_one_type_of_eight_bits_is_told_as_bytes(ort: ModuleType) -> None:
+    proto = one_op("Cast", ["N"], result=TensorProto.FLOAT8E4M3FN, to=TensorProto.FLOAT8E4M3FN)
+    proto.opset_import[0].version = 19
+    result = session(ort, proto).run(None, {"x": ones(2)})[0]
+    assert (result.dtype, result.tolist()) == (np.uint8, [56, 56])
+
+
+@both
 @pytest.mark.parametrize(
     "names",
     [None, [], ("total", "result"), {"total": 1, "result": 2}.keys(), np.array(["total", "result"])],

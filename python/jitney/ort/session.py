@@ -23,6 +23,7 @@ from .options import RunOptions, SessionOptions
 from .profile import write_profile
 from .providers import CPU, require_known, warn_of_missing
 from .recipe import Recipe, Replaced
+from .spelling import told
 from .values import Array, OrtValue
 
 Callback = Callable[[list[Any], Any, str], None]
@@ -273,9 +274,5 @@ class InferenceSession(Session):
 
 
 def _told(value: Any) -> Any:
-    """A result as NumPy knows it; RuntimeError for types that NumPy lacks, as with ONNX Runtime."""
-    if isinstance(value, list):
-        return [_told(each) for each in value]
-    if value.dtype.num >= 256:
-        raise RuntimeError(f"No corresponding Numpy type for Tensor Type. {value.dtype.name}")
-    return value
+    """A result, or a sequence of them, as NumPy knows it."""
+    return [told(each) for each in value] if isinstance(value, list) else told(value)

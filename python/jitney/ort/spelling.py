@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from jitney.dtypes import numpy_dtype
 
@@ -29,6 +30,10 @@ NAMES: Final[dict[str, tuple[int, str]]] = {
     "tensor(float8e5m2fnuz)": (20, "float8_e5m2fnuz"),
     "tensor(uint4)": (21, "uint4"),
     "tensor(int4)": (22, "int4"),
+    "tensor(float4e2m1)": (23, "float4_e2m1fn"),
+    "tensor(float8e8m0)": (24, "float8_e8m0fnu"),
+    "tensor(uint2)": (25, "uint2"),
+    "tensor(int2)": (26, "int2"),
 }
 """ONNX's number and NumPy's (or ml_dtypes') name."""
 
@@ -58,6 +63,15 @@ def spelled_dtype(dtype: np.dtype[Any]) -> str:
 
 _FIRST_USER_TYPE: Final = 256
 """NumPy numbers types of other packages, such as ml_dtypes' bfloat16, from here on."""
+
+
+def told(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array as NumPy knows it. For types that NumPy lacks RuntimeError, as with ONNX Runtime, but for one, told as bytes."""
+    if array.dtype.num < _FIRST_USER_TYPE:
+        return array
+    if array.dtype.name == "float8_e4m3fn":
+        return array.view(np.uint8)
+    raise RuntimeError(f"No corresponding Numpy type for Tensor Type. {array.dtype.name}")
 
 
 def element_type(spelled: str) -> int:

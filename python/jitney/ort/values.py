@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from .spelling import dtype_from, dtype_of, element_type, spelled_dtype, spelled_name, spelled_number
+from .spelling import dtype_from, dtype_of, element_type, spelled_dtype, spelled_name, spelled_number, told
 
 Array = npt.NDArray[Any]
 
@@ -142,10 +142,7 @@ class OrtValue:
 
     def numpy(self) -> Array:
         """The tensor as an array on the same memory; RuntimeError for types that NumPy lacks."""
-        array = self._tensor()
-        if array.dtype.num >= 256:
-            raise RuntimeError(f"No corresponding Numpy type for Tensor Type. {array.dtype.name}")
-        return array
+        return told(self._tensor())
 
     def data_ptr(self) -> int:
         """The address of the first element."""
