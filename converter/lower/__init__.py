@@ -15,6 +15,7 @@ from ..ir import Model, Value
 from ..load import Loaded, canonical_domain
 from . import (  # noqa: F401  (importing a family registers its lowerings)
     affine_grid,
+    attention,
     block_quantised,
     control,
     crop_and_resize,

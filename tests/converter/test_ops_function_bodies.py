@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_check import Array, check, floats, make_model, over_versions, reference, rng, run_jny, versions
+from op_check import Array, check, floats, make_model, over_versions, reference, references, rng, run_jny, versions
+
+from jitney.converter.load import load
+from jitney.converter.lower import lower
 
 
 def labels(*shape: int, classes: int = 5) -> Array:
@@ -149,3 +152,20 @@ def test_linear_attention(rule: str) -> None:
     expected, results = reference(model, feeds), run_jny(model, feeds)
     for name in expected:
         np.testing.assert_allclose(results[name], expected[name], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("length", [0, 1, 5])
+@pytest.mark.parametrize("past", [0, 3])
+def test_attention_with_open_lengths_copies_no_keys(length: int, past: int) -> None:
+    """Heads and their sizes are known in real models: each group of heads then takes one product with the keys that it shares."""
+    q, k, v = floats(2, 4, length, 8), floats(2, 2, length, 8, seed=1), floats(2, 2, length, 8, seed=2)
+    operands: list[Array | None] = [q, k, v, None, floats(2, 2, past, 8, seed=3), floats(2, 2, past, 8, seed=4)]
+    model = make_model("Attention", operands, opset=24, outputs=3, symbolic=True, attributes={"is_causal": 1})
+    for info in model.graph.input:
+        for axis, size in ((1, 4 if info.name == "x0" else 2), (3, 8)):
+            info.type.tensor_type.shape.dim[axis].dim_value = size
+    feeds = {f"x{index}": operand for index, operand in enumerate(operands) if operand is not None}
+    expected, results = list(references(model, feeds))[-1], run_jny(model, feeds)
+    for name in expected:
+        np.testing.assert_allclose(results[name], expected[name], rtol=1e-4, atol=1e-5)
+    assert not {node.op for node in lower(load(model)).graph.nodes} & {"expand", "tile"}
