@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -82,5 +83,6 @@ def _failures(lists: Lists, scopes: Mapping[str, Sequence[str]]) -> str:
 
 
 def _general(reason: str) -> str:
-    """The reason without the name of the node, so that like ones are counted together."""
-    return reason.removeprefix("! ").split(" node '")[0].removesuffix(" (in") + (")" if " node '" in reason else "")
+    """The reason without the names of nodes and inputs, so that like ones are counted together."""
+    short = re.sub(r"^input '[^']*'", "an input", reason.removeprefix("! "))
+    return short.split(" node '")[0] + (")" if " node '" in short else "")
