@@ -1,5 +1,6 @@
 // Ops that walk along one axis: arg_reduce, cumsum, cumprod, top_k. NaN counts as larger than any number, as NumPy sorts it.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -53,21 +54,36 @@ void infer_arg_reduce(InferContext& ctx) {
   ctx.set(0, DType::int64, SymShape::of(std::move(dims)));
 }
 
+/// Whether `x` takes the place of the best so far; with `last` it also does so if it is as good. A NaN beats every number.
+template <typename T>
+bool replaces(T best, T x, bool largest, bool last) {
+  if (best != best || x != x) return best == best || (last && x != x);
+  if (x == best) return last;
+  return largest ? best < x : x < best;
+}
+
+/// The index of the best of `size` elements in each of `count` lines that start `apart` elements from each other.
+template <typename T>
+void best_indices(const TensorView& x, std::int64_t from, std::int64_t apart, std::size_t count, std::size_t axis, bool largest,
+                  bool last, std::int64_t* indices) {
+  std::array<T, static_cast<std::size_t>(Walk<2>::kPiece)> best, row;
+  std::fill_n(indices, count, 0);
+  load_run(x.dtype, address(x, from), apart, count, best.data());
+  for (std::int64_t k = 1; k < x.shape[axis]; ++k) {
+    load_run(x.dtype, address(x, from + k * x.strides[axis]), apart, count, row.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!replaces(best[i], row[i], largest, last)) continue;
+      best[i] = row[i];
+      indices[i] = k;
+    }
+  }
+}
+
 template <typename T>
 std::int64_t best_index(const std::vector<T>& line, bool largest, bool last) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < line.size(); ++i) {
-    bool better = largest ? is_less(line[best], line[i]) : is_less(line[i], line[best]);
-    if constexpr (std::is_floating_point_v<T>) {
-      // A NaN is what NumPy finds first for the smallest element, too.
-      if (std::isnan(line[best])) {
-        better = false;
-      } else if (std::isnan(line[i])) {
-        better = true;
-      }
-      if (last && std::isnan(line[best]) && std::isnan(line[i])) better = true;
-    }
-    if (better || (last && line[i] == line[best])) best = i;
+    if (replaces(line[best], line[i], largest, last)) best = i;
   }
   return static_cast<std::int64_t>(best);
 }
@@ -88,8 +104,18 @@ void compute_arg_reduce(const ComputeContext& ctx) {
     }
   }
   with_number_type(x.dtype, [&](auto type) {
-    std::vector<decltype(type)> line;
-    lines<2>(x.shape, {x.strides, y_strides}, axis).for_each([&](const std::array<std::int64_t, 2>& at) {
+    using T = decltype(type);
+    const Walk<2> walk = lines<2>(x.shape, {x.strides, y_strides}, axis);
+    // Many lines at once where neighbours lie closer than the elements of a line.
+    if (walk.run > 1 && std::abs(walk.run_strides[0]) < std::abs(x.strides[axis])) {
+      std::array<std::int64_t, static_cast<std::size_t>(Walk<2>::kPiece)> indices;
+      return walk.for_each_piece([&](const std::array<std::int64_t, 2>& at, std::size_t count) {
+        best_indices<T>(x, at[0], walk.run_strides[0], count, axis, largest, last, indices.data());
+        store_run(DType::int64, address(y, at[1]), walk.run_strides[1], count, indices.data());
+      });
+    }
+    std::vector<T> line;
+    walk.for_each([&](const std::array<std::int64_t, 2>& at) {
       load_line(x, at[0], axis, line);
       store_int64(y, at[1], best_index(line, largest, last));
     });
