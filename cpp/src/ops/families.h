@@ -14,6 +14,7 @@ std::span<const OpDef> control_ops();
 std::span<const OpDef> conv_ops();
 std::span<const OpDef> conv_transpose_ops();
 std::span<const OpDef> dft_ops();
+std::span<const OpDef> determinant_ops();
 std::span<const OpDef> elementwise_ops();
 std::span<const OpDef> fold_ops();
 std::span<const OpDef> gather_ops();
