@@ -27,49 +27,61 @@ constexpr std::array<AttributeSpec, 9> kAttributes = {{
     {"quantised_state", AttributeType::integer},
 }};
 
-constexpr std::array<std::string_view, 11> kActivations = {"affine",   "elu",         "hard_sigmoid",    "leaky_relu",
-                                                           "relu",     "scaled_tanh", "sigmoid",         "softplus",
-                                                           "softsign", "tanh",        "thresholded_relu"};
-
 [[noreturn]] void reject(const Node& node, const std::string& message) {
   throw Error(ErrorCode::invalid_model, message).at(node.name, node.op);
 }
 
-double sigmoid(double x) {
+double affine(double x, double alpha, double beta) { return alpha * x + beta; }
+double elu(double x, double alpha, double) { return x < 0 ? alpha * std::expm1(x) : x; }
+double hard_sigmoid(double x, double alpha, double beta) {
+  const double y = alpha * x + beta;
+  return y < 0.0 ? 0.0 : (y > 1.0 ? 1.0 : y);  // NaN stays
+}
+double leaky_relu(double x, double alpha, double) { return x < 0 ? alpha * x : x; }
+double relu(double x, double, double) { return x < 0 ? 0.0 : x; }
+double scaled_tanh(double x, double alpha, double beta) { return alpha * std::tanh(beta * x); }
+double sigmoid(double x, double, double) {
   const double e = std::exp(-std::abs(x));  // never overflows
   return (x < 0 ? e : 1.0) / (1.0 + e);
 }
+double softplus(double x, double, double) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+double softsign(double x, double, double) { return x / (1.0 + std::abs(x)); }
+double hyperbolic_tangent(double x, double, double) { return std::tanh(x); }
+double thresholded_relu(double x, double alpha, double) { return x <= alpha ? 0.0 : x; }
 
-double activate(const RnnActivation& function, double x) {
-  const auto& [name, alpha, beta] = function;
-  if (name == "sigmoid") return sigmoid(x);
-  if (name == "tanh") return std::tanh(x);
-  if (name == "relu") return x < 0 ? 0.0 : x;
-  if (name == "affine") return alpha * x + beta;
-  if (name == "leaky_relu") return x < 0 ? alpha * x : x;
-  if (name == "thresholded_relu") return x <= alpha ? 0.0 : x;
-  if (name == "scaled_tanh") return alpha * std::tanh(beta * x);
-  if (name == "elu") return x < 0 ? alpha * std::expm1(x) : x;
-  if (name == "softsign") return x / (1.0 + std::abs(x));
-  if (name == "softplus") return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
-  const double y = alpha * x + beta;  // hard_sigmoid; NaN stays
-  return y < 0.0 ? 0.0 : (y > 1.0 ? 1.0 : y);
-}
+constexpr RnnActivation kActivations[] = {
+    {"affine", affine},
+    {"elu", elu},
+    {"hard_sigmoid", hard_sigmoid},
+    {"leaky_relu", leaky_relu},
+    {"relu", relu},
+    {"scaled_tanh", scaled_tanh},
+    {"sigmoid", sigmoid},
+    {"softplus", softplus},
+    {"softsign", softsign},
+    {"tanh", hyperbolic_tangent},
+    {"thresholded_relu", thresholded_relu},
+};
 
-/// Checks that an operand has the shape [a, b, …]; the dims learn from each other.
-void expect_shape(const InferContext& ctx, std::size_t input, const std::string& what, const std::vector<Dim*>& dims,
-                  const std::vector<std::int64_t>& factors) {
+/// An axis of an operand: a multiple of a size that several operands share.
+struct Axis {
+  Dim* size;
+  std::int64_t times = 1;
+};
+
+/// Checks that an operand has these axes; sizes that were unknown are learnt from it.
+void expect_shape(const InferContext& ctx, std::size_t input, std::string_view what, std::initializer_list<Axis> axes) {
   if (!ctx.has(input) || !ctx.shape(input).ranked) return;
   const SymShape& shape = ctx.shape(input);
-  bool fits = shape.rank() == dims.size();
-  for (std::size_t i = 0; fits && i < dims.size(); ++i) fits = may_equal(shape.dims[i], *dims[i] * Dim(factors[i]));
-  if (!fits) {
-    SymShape wanted = SymShape::of({});
-    for (std::size_t i = 0; i < dims.size(); ++i) wanted.dims.push_back(*dims[i] * Dim(factors[i]));
-    ctx.fail(what + " has shape " + describe(shape) + "; " + describe(wanted) + " is wanted");
-  }
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (factors[i] == 1 && dims[i]->is_unknown()) *dims[i] = shape.dims[i];
+  SymShape wanted = SymShape::of({});
+  for (const Axis& axis : axes) wanted.dims.push_back(*axis.size * Dim(axis.times));
+  bool fits = shape.rank() == wanted.rank();
+  for (std::size_t i = 0; fits && i < wanted.rank(); ++i) fits = may_equal(shape.dims[i], wanted.dims[i]);
+  if (!fits) ctx.fail(std::string(what) + " has shape " + describe(shape) + "; " + describe(wanted) + " is wanted");
+  const Dim* given = shape.dims.data();
+  for (const Axis& axis : axes) {
+    if (axis.times == 1 && axis.size->is_unknown()) *axis.size = *given;
+    ++given;
   }
 }
 
@@ -86,17 +98,17 @@ void infer_rnn(InferContext& ctx) {
   if (ctx.has(kRnnLengths)) ctx.expect_dtype(kRnnLengths, {DType::int32, DType::int64});
   const std::int64_t gates = spec.gates();
   Dim directions = static_cast<std::int64_t>(spec.directions()), steps, batch, input, hidden;
-  // R first: it alone tells the size of the state.
-  expect_shape(ctx, kRnnHidden, "the initial state", {&directions, &batch, &hidden}, {1, 1, 1});
-  expect_shape(ctx, kRnnR, "R", {&directions, &hidden, &hidden}, {1, gates, 1});
-  expect_shape(ctx, kRnnR, "R", {&directions, &hidden, &hidden}, {1, gates, 1});
-  expect_shape(ctx, kRnnX, "x", {&steps, &batch, &input}, {1, 1, 1});
-  expect_shape(ctx, kRnnW, "W", {&directions, &hidden, &input}, {1, gates, 1});
-  expect_shape(ctx, kRnnBias, "the bias", {&directions, &hidden}, {1, 2 * gates});
-  expect_shape(ctx, kRnnLengths, "the list of lengths", {&batch}, {1});
-  expect_shape(ctx, kRnnHidden, "the initial state", {&directions, &batch, &hidden}, {1, 1, 1});
-  expect_shape(ctx, kRnnCell, "the initial cell state", {&directions, &batch, &hidden}, {1, 1, 1});
-  expect_shape(ctx, kRnnPeephole, "the peephole weights", {&directions, &hidden}, {1, 3});
+  const std::initializer_list<Axis> state = {{&directions}, {&batch}, {&hidden}};
+  expect_shape(ctx, kRnnHidden, "the initial state", state);
+  // Twice: the last axis of R tells the size of the state, which the second then checks.
+  for (int pass = 0; pass < 2; ++pass) expect_shape(ctx, kRnnR, "R", {{&directions}, {&hidden, gates}, {&hidden}});
+  expect_shape(ctx, kRnnX, "x", {{&steps}, {&batch}, {&input}});
+  expect_shape(ctx, kRnnW, "W", {{&directions}, {&hidden, gates}, {&input}});
+  expect_shape(ctx, kRnnBias, "the bias", {{&directions}, {&hidden, 2 * gates}});
+  expect_shape(ctx, kRnnLengths, "the list of lengths", {{&batch}});
+  expect_shape(ctx, kRnnHidden, "the initial state", state);
+  expect_shape(ctx, kRnnCell, "the initial cell state", state);
+  expect_shape(ctx, kRnnPeephole, "the peephole weights", {{&directions}, {&hidden, 3}});
   ctx.set(0, ctx.dtype(0), SymShape::of({steps, directions, batch, hidden}));
   for (std::size_t i = 1; i < ctx.output_count(); ++i) ctx.set(i, ctx.dtype(0), SymShape::of({directions, batch, hidden}));
 }
@@ -137,7 +149,7 @@ class Cell {
   /// A function of a sum, which is clipped first.
   double activated(std::size_t function, double x) const {
     if (spec_.clip > 0) x = x < -spec_.clip ? -spec_.clip : (x > spec_.clip ? spec_.clip : x);
-    return activate(functions_[function], x);
+    return functions_[function](x);
   }
 
   /// W·x + bias of W for gates [first, last), one list of `hidden` after the other.
@@ -170,7 +182,7 @@ class Cell {
       const double forget = spec_.input_forget ? 1 - in : activated(0, sums[2 * hidden_ + j] + peephole_[2 * hidden_ + j] * c[j]);
       c[j] = forget * c[j] + in * activated(1, sums[3 * hidden_ + j]);
       const double out = activated(0, sums[hidden_ + j] + peephole_[hidden_ + j] * c[j]);
-      h[j] = out * activate(functions_[2], c[j]);
+      h[j] = out * functions_[2](c[j]);
     }
   }
 
@@ -300,9 +312,10 @@ RnnSpec rnn_spec(const Node& node) {
                      std::to_string(beta.size()) + " numbers; " + std::to_string(wanted) + " are wanted");
   }
   for (std::size_t i = 0; i < wanted; ++i) {
-    const auto* found = std::find(kActivations.begin(), kActivations.end(), names[i]);
-    if (found == kActivations.end()) reject(node, "activation '" + names[i] + "' is not known");
-    spec.activations.push_back({*found, alpha[i], beta[i]});
+    const auto* found = std::find_if(std::begin(kActivations), std::end(kActivations),
+                                     [&](const RnnActivation& known) { return known.name == names[i]; });
+    if (found == std::end(kActivations)) reject(node, "activation '" + names[i] + "' is not known");
+    spec.activations.push_back({found->name, found->function, alpha[i], beta[i]});
   }
   return spec;
 }

@@ -19,8 +19,11 @@ enum class RnnKind : std::uint8_t { simple, gru, lstm };
 /// A function by its name in the IR, with its two numbers.
 struct RnnActivation {
   std::string_view name;
+  double (*function)(double x, double alpha, double beta) = nullptr;
   double alpha = 0;
   double beta = 0;
+
+  double operator()(double x) const { return function(x, alpha, beta); }
 };
 
 struct RnnSpec {
