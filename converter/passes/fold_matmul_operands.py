@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
+from onnx import TensorProto
+
 from ..ir import Node, Value
 from .affine import multiply_scale
 from .facts import broadcasts_into, integer, integer_list, is_float, scalar
@@ -32,11 +36,14 @@ def _fold(rewriter: Rewriter, node: Node, index: int) -> bool:
 
 
 def _fold_scale(rewriter: Rewriter, node: Node, index: int, before: Node) -> bool:
-    """x·s, x/s and −x multiply the sums by s, 1/s and −1."""
+    """x·s, x/s and −x multiply the sums by s, 1/s and −1. In 16-bit types only by powers of two: others round x·s so coarsely
+    that exporters choose with care where to multiply."""
     found = _scaled(before)
     if found is None:
         return False
     x, factor = found
+    if x.dtype not in {TensorProto.FLOAT, TensorProto.DOUBLE} and math.frexp(factor)[0] not in {0.5, -0.5}:
+        return False
     multiply_scale(node, factor)
     rewriter.set_input(node, index, x)
     return True

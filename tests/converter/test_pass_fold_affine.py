@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import TensorProto
 from pass_graphs import Array, Builder, assert_same_results, check, check_unchanged, feeds_for, run
 
 from jitney.converter.ir import Node, Value
@@ -178,6 +179,18 @@ def test_scaled_operands_of_matmul() -> None:
     q, k = b.input("q", 2, 3, 4), b.input("k", 2, 4, 5)
     model = b.model(b("matmul", b("div", q, 8.0), b("neg", b("mul", 0.5, k)), name="y"))
     check(fold_matmul_operands, model, ["y = matmul(q, k) scale=-0.0625"])
+
+
+def test_operands_of_16_bits_stay_scaled_where_that_rounds() -> None:
+    b = Builder()
+    q, k = (
+        b("cast", b.input(name, *shape), to=int(TensorProto.FLOAT16), saturate=1, name=f"{name}16")
+        for name, shape in (("q", (2, 3, 4)), ("k", (2, 4, 5)))
+    )
+    third, half = b.const(0.3, np.float16, "third"), b.const(0.5, np.float16, "half")
+    model = b.model(b("matmul", b("mul", q, third, name="scaled"), b("mul", k, half), name="y"))
+    casts = [f"{name}16 = cast({name}) saturate=1 to=10" for name in "qk"]
+    check(fold_matmul_operands, model, [casts[0], casts[1], "scaled = mul(q16, 0.300049)", "y = matmul(scaled, k16) scale=0.5"])
 
 
 def test_transposed_operands_of_matmul() -> None:
