@@ -53,10 +53,13 @@ function(jitney_room name)
       endif()
     endforeach()
   endforeach()
-  # Only kernels repay what -O3 does to their size: it would make the library half as large again.
+  # Only kernels repay what -O3 does to their size: it would make the library half as large again. Of the rooms that read files and
+  # look after sessions, only the walk over steps is worth more than -Os.
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     foreach(source IN LISTS sources)
-      if(NOT source MATCHES "/kernels/")
+      if(source MATCHES "src/(graph|runtime)/" AND NOT source MATCHES "/executor\\.cpp$")
+        set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -Os)
+      elseif(NOT source MATCHES "/kernels/")
         set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -O2)
       endif()
     endforeach()
