@@ -57,6 +57,7 @@ def verify_model(
         return Verification(word, reason, name, tuple(checks), round(time.monotonic() - start, 3))  # type: ignore[arg-type]
 
     try:
+        _refuse_chance(subject)
         with open_reference(subject.source, start + budget) as reference:
             fed, expected = first_that_runs(reference, feeds)
             name = reference.name
@@ -74,6 +75,14 @@ def verify_model(
     except _Failed as error:
         return outcome("mismatch", str(error))
     return outcome("verified" if all(check.ok for check in checks) else "mismatch", "", checks)
+
+
+def _refuse_chance(subject: Subject) -> None:
+    """Raises NotVerifiable if the converted model draws random numbers, in whatever op they were hidden."""
+    from jitney import Model
+
+    if "random" in Model(subject.converted).ops:
+        raise NotVerifiable("the model draws random numbers")
 
 
 def open_reference(source: Loaded, deadline: float) -> Reference:

@@ -207,3 +207,13 @@ def test_sizes_of_signals_are_tried_in_every_combination(tmp_path: Path) -> None
     )
     report = convert(tmp_path / "m.onnx", tmp_path / "m.jny")
     assert report.verification.outcome == "verified", report.verification
+
+
+def test_what_draws_random_numbers_is_not_verifiable(tmp_path: Path) -> None:
+    """Dropout does so in training, which shows in an operand alone."""
+    constants = [numpy_helper.from_array(np.array(0.5, np.float32), "ratio"), numpy_helper.from_array(np.array(True), "training")]
+    node = helper.make_node("Dropout", ["x", "ratio", "training"], ["y"])
+    onnx.save(model_of([node], [value("x", [4, 5])], [value("y")], constants), tmp_path / "m.onnx")
+    report = convert(tmp_path / "m.onnx", tmp_path / "m.jny")
+    assert report.verification.outcome == "not verifiable"
+    assert "random numbers" in report.verification.reason
