@@ -18,7 +18,7 @@ CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
-.PHONY: demo test conformance conformance-update generated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size clean
+.PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -87,6 +87,12 @@ SEED ?= 1
 
 generated: $(VENV)/.dev
 	$(BIN)/python -m tests.generated --cases $(CASES) --seed $(SEED)
+
+# Mutated ONNX files: each gives a typed error or a right result, in bounded time and memory.
+FILES ?= 2000
+
+mutated: $(VENV)/.dev
+	$(BIN)/python -m tests.mutated --files $(FILES) --seed $(SEED)
 
 # --- Quality ---------------------------------------------------------------------------------------------------------
 

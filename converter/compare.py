@@ -25,7 +25,7 @@ def check_output(name: str, expected: Array, actual: Array, noisy: Array) -> Out
     if expected.dtype != actual.dtype or expected.shape != actual.shape:
         place = f"type and shape, {actual.dtype}{list(actual.shape)} instead of {expected.dtype}{list(expected.shape)}"
         return OutputCheck(name, np.inf, 0.0, 0.0, place)
-    if expected.dtype.kind in "biu":
+    if _is_whole(expected):
         wrong = int(np.count_nonzero(expected != actual))
         error = float(np.max(_distance(expected, actual), initial=0.0))
         return OutputCheck(name, error, 0.0, _largest(expected), f"{wrong} of {expected.size} elements" if wrong else "")
@@ -51,10 +51,15 @@ def with_noise(feeds: Feeds, seed: int) -> Feeds:
     random = np.random.default_rng(seed)
     return {
         name: array
-        if array.dtype.kind in "biu"
+        if _is_whole(array)
         else (array * (1 + max(NOISE, _epsilon(array)) * random.standard_normal(array.shape))).astype(array.dtype)
         for name, array in feeds.items()
     }
+
+
+def _is_whole(array: Array) -> bool:
+    """Whether it holds integers or bools; those of less than 8 bits are of no kind that NumPy knows."""
+    return array.dtype.kind in "biu" or "int" in array.dtype.name
 
 
 def _distance(a: Array, b: Array) -> Array:

@@ -25,7 +25,7 @@ from .passes import PassResult, run_passes
 from .report import Report, Verification
 from .sample import Sample, check_seed, input_specs
 from .states import declare_states
-from .verify import Rebuild, Subject, verify_model
+from .verify import BUDGET_SECONDS, Rebuild, Subject, verify_model
 from .write import Layout, lay_out, serialise
 
 Progress = Callable[[str, float], None]
@@ -41,6 +41,7 @@ def convert(
     verify: bool = True,
     sample: Sample | None = None,
     seed: int = 0,
+    verify_seconds: float = BUDGET_SECONDS,
     stop_after: str | None = None,
     dump: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -51,8 +52,9 @@ def convert(
     {"x": (1, 3, 224, 224)}; `dynamic_batch` opens a batch size that the model fixes; `states`, e.g. {"h": "h_out"}, names
     inputs that shall get, in each run, what an output was in the run before. Unless `verify` is off, both models
     are run on the same inputs, random ones or those of `sample` (a .npz file, a picture, or {name: array}), and compared: if
-    they differ, Mismatch is raised and no file is left. `stop_after` names the last pass to run; `dump` a folder for the
-    graph's text after each pass. `progress` is called with a stage and how much of all work is done.
+    they differ, Mismatch is raised and no file is left; the ONNX model may take `verify_seconds` for it. `stop_after` names
+    the last pass to run; `dump` a folder for the graph's text after each pass. `progress` is called with a stage and how much
+    of all work is done.
     """
     _check_settings(seed)
     target = _target(source, output)
@@ -84,7 +86,7 @@ def convert(
         if verify:
             with timer.stage("verify", 0.7):
                 subject = Subject(file.path, loaded, specs, _rebuilder(shapes, dynamic_batch))
-                report.verification = verify_model(subject, sample=sample, seed=seed)
+                report.verification = verify_model(subject, sample=sample, seed=seed, budget=verify_seconds)
             if not report.verification.ok:
                 raise Mismatch(
                     f"the converted model does not do what the ONNX model does; no file was written\n{report.verification}",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from types import TracebackType
+from typing import Final
 
 import numpy as np
 import onnx
@@ -19,6 +21,10 @@ RUNNERS: tuple[str, ...] = ("onnxruntime", "evaluator")
 """In order of preference: the second runs what the first does not know, crashes at, or cannot because it is not installed."""
 
 
+_MOST_BYTES: Final = 3 << 28
+"""What the process may allocate, besides 16 times the model's size."""
+
+
 class Reference:
     """A model and what runs it. `deadline` is a time of time.monotonic()."""
 
@@ -27,6 +33,7 @@ class Reference:
         self.name = ""
         self._output_names = [info.name for info in source.proto.graph.output]
         self._deadline = deadline
+        self._most_bytes = _MOST_BYTES + 16 * _size(source)
         as_it_is = source.path is not None and not source.pictures
         self._model = os.fspath(source.path) if as_it_is else _with_data(source).SerializeToString()  # type: ignore[arg-type]
         self._runners = [*RUNNERS]
@@ -63,7 +70,9 @@ class Reference:
         while True:
             self._process = self._process if self._process is not None and self._process.alive else borrow()
             try:
-                self.name = self._process.call(self._deadline, "load", self._runners[0], self._model) + self._crash
+                self.name = (
+                    self._process.call(self._deadline, "load", self._runners[0], self._model, self._most_bytes) + self._crash
+                )
                 return
             except Crashed as error:
                 self._note_crash(error)
@@ -83,6 +92,17 @@ class Reference:
         self._crash = f" ({crashed} crashed: {error})"
         if not self._runners:
             raise Crashed(f"the reference crashed: {crashed} was {error}") from error
+
+
+def _size(source: Loaded) -> int:
+    """Bytes of the model and of the files beside it that hold its weights."""
+    size = source.size
+    if source.folder is not None:
+        tensors = [tensor for tensor in source.proto.graph.initializer if external_data_helper.uses_external_data(tensor)]
+        for location in {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}:
+            with contextlib.suppress(OSError, ValueError):
+                size += (source.folder / location).stat().st_size
+    return size
 
 
 def _with_data(source: Loaded) -> onnx.ModelProto:

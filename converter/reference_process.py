@@ -49,7 +49,7 @@ class ReferenceProcess:
         try:
             self._send(*request)
             outcome, result = self._receive()
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:  # ValueError: it was killed before
             if expired.is_set():
                 self.kill()
                 raise BudgetExceeded from error

@@ -1,18 +1,20 @@
 """The program of the process in which the ONNX model runs: reads requests from stdin and answers on stdout, both pickled.
 
 It is started as a script, so that it imports no more than it needs, and it ends when its stdin does, or when nobody has asked
-it anything for a while. Requests: ("load", runner, path or bytes), ("run", feeds), ("forget",). The first is ("path", sys.path),
-which gets no answer.
+it anything for a while. Requests: ("load", runner, path or bytes, most bytes to allocate), ("run", feeds), ("forget",). The
+first is ("path", sys.path), which gets no answer.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, BinaryIO
 
 _IDLE_SECONDS = 60.0
@@ -37,6 +39,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
                 result: Any = None
                 if verb == "load":
                     run = None
+                    _limit_memory(operands[2])
                     run, result = _RUNNERS[operands[0]](operands[1])
                 elif verb == "run" and run is not None:
                     result = run(operands[0])
@@ -49,11 +52,26 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
             answers.flush()
 
 
+def _limit_memory(limit: int) -> None:
+    """Allocations of more than this fail from here on: a model that says so could ask for all that the computer has."""
+    try:
+        import resource
+    except ImportError:  # there is none on Windows
+        return
+    with contextlib.suppress(OSError, ValueError, IndexError):  # where the system counts otherwise, there is no limit
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        wanted = used + limit
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
 def _onnx_runtime(model: str | bytes) -> tuple[Callable[[Any], Any], str]:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    options.intra_op_num_threads = min(os.cpu_count() or 1, 8)
+    options.enable_cpu_mem_arena = False  # it takes memory in steps of twice the last
     # Its layout-changing optimisations are not what the model says.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

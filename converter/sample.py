@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,8 +52,13 @@ _SIZES: tuple[tuple[int, int, int], ...] = (
 )
 """(batch, spatial size, length) to try in turn for sizes that the model leaves open."""
 
+MOST_ELEMENTS = 1 << 25
+"""Of one input that is drawn at random: with copies for noise and for the reference, that is some 800 MB."""
+
 _LAST_RESORT: tuple[int, ...] = (1, 512)
 """Sizes to try in every combination if none of those suits and few are open."""
+_MOST_TRIED = 1 << 20
+"""Elements of an input of such sizes: as many are tried, each must be quick."""
 _MOST_COMBINED = 4
 _MOST_CHOICES = 1024
 
@@ -138,17 +144,30 @@ def _read_sample(sample: Sample, specs: Sequence[InputSpec]) -> Feeds:
 
 def random_feeds(specs: Sequence[InputSpec], seed: int) -> Iterator[Feeds]:
     """Random inputs; later ones have other sizes, where the model leaves sizes open."""
+    for spec in specs:
+        fixed = math.prod(dim for dim in spec.shape or () if isinstance(dim, int))
+        if fixed > MOST_ELEMENTS:
+            raise OutOfMemory(
+                f"input '{spec.name}' has {fixed} elements; random values are drawn for up to {MOST_ELEMENTS}",
+                hint="--sample FILE gives values; --no-verify needs none",
+            )
     open_sizes = any(spec.shape is None or any(not isinstance(dim, int) for dim in spec.shape) for spec in specs)
     for batch, space, length in _SIZES if open_sizes else _SIZES[:1]:
         random = np.random.default_rng(seed)
         symbols: dict[str, int] = {}
-        yield {spec.name: draw(spec, concrete_shape(spec, symbols, batch, space, length), random) for spec in specs}
+        shapes = {spec.name: concrete_shape(spec, symbols, batch, space, length) for spec in specs}
+        if max(map(math.prod, shapes.values()), default=0) > MOST_ELEMENTS:
+            continue
+        yield {spec.name: draw(spec, shapes[spec.name], random) for spec in specs}
     names = {name for spec in specs for name in _open_sizes(spec)}
     if 0 < len(names) <= _MOST_COMBINED:
         for sizes in itertools.product(_LAST_RESORT, repeat=len(names)):
             symbols = dict(zip(sorted(names), sizes))
+            shapes = {spec.name: _with_sizes(spec, symbols) for spec in specs}
+            if max(map(math.prod, shapes.values())) > _MOST_TRIED:
+                continue
             random = np.random.default_rng(seed)
-            yield {spec.name: draw(spec, _with_sizes(spec, symbols), random) for spec in specs}
+            yield {spec.name: draw(spec, shapes[spec.name], random) for spec in specs}
 
 
 def _open_sizes(spec: InputSpec) -> list[str]:

@@ -95,6 +95,8 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, label: str) -> Arra
             f"{label} points to '{location}', outside the model's folder", hint="external data must lie beside the model"
         )
     try:
+        if not path.is_file():
+            raise OSError("it is no file")
         size = path.stat().st_size
         offset, length = int(entries.get("offset", "0")), int(entries.get("length", "-1"))
     except (OSError, ValueError) as error:

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from jitney.errors import Error
+from jitney.errors import Error, OutOfMemory
 
 from .compare import check_output, with_noise
 from .load import Loaded
@@ -65,7 +65,7 @@ def verify_model(
             name = reference.name
         if any(not check.ok for check in checks):
             checks = _look_behind_choices(subject, checks, fed, start + budget, seed)
-    except (NotVerifiable, Crashed) as error:
+    except (NotVerifiable, Crashed, OutOfMemory) as error:
         return outcome("not verifiable", str(error))
     except BudgetExceeded:
         return outcome(

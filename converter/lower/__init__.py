@@ -93,7 +93,7 @@ def find_problems(loaded: Loaded, shapes: Shapes | None = None, *, sizes_are_fin
 def _context(loaded: Loaded, sizes_are_final: bool) -> Context:
     functions = {(canonical_domain(each.domain), each.name, overload_of(each)): each for each in loaded.proto.functions}
     names = _value_names(loaded.proto.graph)
-    return Context(loaded.folder, functions, sizes_are_final, names, warnings=loaded.warnings)
+    return Context(loaded.folder, functions, sizes_are_final, names, warnings=loaded.warnings, size=len(names))
 
 
 def _lower(loaded: Loaded, shapes: Shapes | None, context: Context) -> Model:

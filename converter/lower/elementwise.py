@@ -24,6 +24,7 @@ BINARY = {
     "LessOrEqual": "less_equal", "Mul": "mul", "Or": "or", "Pow": "pow", "PRelu": "prelu", "Sub": "sub", "Xor": "xor",
 }  # fmt: skip
 _FLOATS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE}
+OLDEST = {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "PRelu", "Sub", "Xor"}
 VARIADIC = {"Max": "max", "Min": "min", "Sum": "add"}
 WITH_NUMBERS = {
     "Celu": ("celu", ("alpha",)),
@@ -64,7 +65,9 @@ def shrink(node: OnnxNode) -> Value:
     return y if work == dtype else cast_to(node, y, dtype)
 
 
-@lowers(*BINARY, since=7)
+# Before opset 7, those of the first opset broadcast in another way (old.py).
+@lowers(*sorted(BINARY.keys() - OLDEST))
+@lowers(*sorted(OLDEST), since=7)
 def binary(node: OnnxNode) -> Value:
     return node.emit(BINARY[node.op], [node.operand(0), node.operand(1)])
 

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import onnx
 from onnx import defs
@@ -49,6 +50,10 @@ class Context:
     """Nodes of loops' bodies that were lowered again so far."""
     unrolled: int = 0
     """Nodes that loops were unrolled to so far."""
+    size: int = 0
+    """The number of values that the model names."""
+    expanded: int = 0
+    """Nodes that stand in function bodies, counted each time that a body is written out."""
     calls: list[tuple[str, str, str]] = field(default_factory=list)
     """The functions whose bodies are being lowered, from the outermost in."""
     _counters: dict[str, int] = field(default_factory=dict)
@@ -386,6 +391,15 @@ class GraphBuilder:
         own: bool = False,
     ) -> list[Value | None]:
         """Lowers a function's body in place of a node. Of the model's `own` functions, problems are told node by node."""
+        self.context.expanded += len(body.nodes)
+        most = _MOST_EXPANDED + 20 * self.context.size
+        if self.context.expanded > most:
+            raise InvalidModel(
+                f"the functions of the model, written out, have more than {most} nodes",
+                node=label,
+                op=proto.op_type,
+                hint="functions that call others twice, and these others again, grow without bounds",
+            )
         values = {name: value for name, value in zip(body.inputs, inputs, strict=False) if value is not None}
         scope = Scope(body.opsets, values, bound, function=True)
         before = len(self.context.unsupported)
@@ -414,6 +428,7 @@ def _schema(op: str, version: int, domain: str) -> Schema | None:
         return foreign_schema(domain, op)
 
 
+_MOST_EXPANDED: Final = 20_000
 _TAKE_COMPOUNDS = {
     *("SequenceInsert", "SequenceErase", "SequenceAt", "SequenceLength", "ConcatFromSequence", "SequenceMap"),
     *("Optional", "OptionalHasElement", "OptionalGetElement", "Identity", "Loop"),

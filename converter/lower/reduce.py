@@ -20,7 +20,7 @@ def reduce(node: OnnxNode) -> Value:
         "reduce",
         [node.operand(0), axes],
         kind=KINDS[node.op],
-        keep_dims=node.integer("keepdims"),
+        keep_dims=int(node.integer("keepdims") == 1),
         noop_with_empty_axes=node.integer("noop_with_empty_axes") if node.has("noop_with_empty_axes") else 0,
     )
 
@@ -32,7 +32,7 @@ def arg_reduce(node: OnnxNode) -> Value:
         [node.operand(0)],
         kind="max" if node.op == "ArgMax" else "min",
         axis=node.integer("axis"),
-        keep_dims=node.integer("keepdims"),
+        keep_dims=int(node.integer("keepdims") == 1),
         select_last=node.integer("select_last_index") if node.has("select_last_index") else 0,
     )
 

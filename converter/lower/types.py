@@ -10,12 +10,11 @@ class Types:
     """Each node is inferred once, so asking often costs no more than asking at the end."""
 
     def __init__(self) -> None:
-        self._pending: list[Node] = []
+        self._pending: dict[Node, None] = {}
 
     def add(self, node: Node) -> None:
         """Tells of a new node, in topological order; or of one that has got another result since."""
-        if node not in self._pending:
-            self._pending.append(node)
+        self._pending[node] = None
 
     def settle(self, value: Value) -> None:
         """Fills in the value's dtype and shape as far as they can be known."""
@@ -26,7 +25,7 @@ class Types:
         """Fills in the types of all values."""
         if not self._pending:
             return
-        nodes, self._pending = self._pending, []
+        nodes, self._pending = list(self._pending), {}
         made = {id(result) for node in nodes for result in node.outputs}
         operands = {id(operand): operand for node in nodes for operand in node.inputs if operand is not None}
         boundary = [operand for operand in operands.values() if not operand.is_constant and id(operand) not in made]

@@ -20,8 +20,11 @@ from .facts import Array, integers, numpy_dtype
 from .rewriter import Rewriter, on_every_graph
 
 _SMALL_BYTES: Final = 4096
+_PRODUCTS: Final = {"matmul", "conv", "conv_transpose"}
 _GROWTH: Final = 2
 """A result beyond _SMALL_BYTES stays computed if it is more than this many times larger than the constants that it replaces."""
+_MOST_PRODUCTS: Final = 1 << 29
+"""Multiplications that one round may cost: the portable kernels do some 10⁹ in a second."""
 _WORK_BYTES: Final = 1 << 26
 """No intermediate of a folded chain may be larger than this, or than 16 times the constants that it comes from."""
 
@@ -57,8 +60,10 @@ def _use_known_elements(rewriter: Rewriter) -> int:
 def _compute(rewriter: Rewriter) -> int:
     sources: dict[Value, frozenset[Value]] = {}
     candidates: list[Node] = []
+    room = float(_MOST_PRODUCTS)
     for node in rewriter.nodes():
-        if _may_fold(node, sources):
+        if _may_fold(node, sources) and _products(node) <= room:
+            room -= _products(node)
             candidates.append(node)
             for value in node.outputs:
                 if value is not None:
@@ -81,6 +86,16 @@ def _may_fold(node: Node, sources: dict[Value, frozenset[Value]]) -> bool:
         return False
     limit = max(_WORK_BYTES, 16 * _bytes(_sources(node.inputs, sources)))
     return all(value is None or schema["data_dependent"] or _size(value) <= limit for value in node.outputs)
+
+
+def _products(node: Node) -> float:
+    """How many multiplications a product or convolution takes; 0 for other ops."""
+    result = known_shape(node.output) if node.op in _PRODUCTS and node.outputs else None
+    second = known_shape(node.inputs[1]) if len(node.inputs) > 1 and node.inputs[1] is not None else None
+    if result is None or not second:
+        return 0
+    columns = second[0] if node.op == "conv" or node.attributes.get("trans_b") else second[-1]
+    return math.prod(result) * math.prod(second) / max(columns * (math.prod(second[:-2]) if node.op == "matmul" else 1), 1)
 
 
 def _sources(operands: Iterable[Value | None], sources: dict[Value, frozenset[Value]]) -> frozenset[Value]:

@@ -22,6 +22,7 @@ class Rewriter:
         self._anchor: dict[Node, Node] = {}
         self._placed_before: dict[Node, list[Node]] = {}
         self._order: dict[Node, float] = {}
+        self._outputs = (graph.outputs, set(graph.outputs))
         self._names = {value.name for value in graph.values()}
         for position, node in enumerate(graph.nodes):
             self._order[node] = position
@@ -43,7 +44,9 @@ class Rewriter:
 
     def is_output(self, value: Value) -> bool:
         """Whether the value leaves the graph."""
-        return any(value is output for output in self.graph.outputs)
+        if self._outputs[0] is not self.graph.outputs:
+            self._outputs = (self.graph.outputs, set(self.graph.outputs))
+        return value in self._outputs[1]
 
     def sole_reader(self, value: Value) -> Node | None:
         """The node that alone reads the value, and reads it once; None if there is no such node or the value leaves the graph."""
@@ -78,7 +81,8 @@ class Rewriter:
         """Makes everybody who reads `old` read `new`, the graph's outputs included, and erases what is unneeded then."""
         for node in self.readers(old):
             self.set_inputs(node, [new if value is old else value for value in node.inputs])
-        self.graph.outputs = [new if value is old else value for value in self.graph.outputs]
+        if self.is_output(old):
+            self.graph.outputs = [new if value is old else value for value in self.graph.outputs]
         self._erase_if_unread(old)
 
     def insert(self, node: Node, before: Node) -> Node:

@@ -101,10 +101,6 @@ def _coordinates(step: Step) -> str:
     return str(step.attributes.get("coordinate_transformation_mode", ""))
 
 
-def _is_picture(operand: Operand | None) -> bool:
-    return operand is not None and len(operand.shape) == 4
-
-
 def _is_narrow(case: Case) -> bool:
     return any(operand.dtype in ("INT8", "INT16", "INT32", "UINT8", "UINT16", "UINT32") for operand in case.operands)
 
@@ -130,9 +126,6 @@ EVALUATOR_FAULTS: Final = [
     _fault("Resize Upsample", "takes float64 for coordinates, so that ties fall elsewhere", _has_uneven_scales),
     _fault("GridSample", "moves points into the border before it takes their neighbours", _is_cubic),
     _fault("Resize", "places a single pixel at -0.5", lambda c, s: _coordinates(s) == "pytorch_half_pixel"),
-    _fault(
-        "GlobalMaxPool", "takes all inputs for pictures, with 2 spatial axes", lambda c, s: not _is_picture(_operand(c, s, 0))
-    ),
     _fault("ReduceSumSquare ReduceSum ReduceProd ReduceL1", "widens integers of 32 bits and less", lambda c, s: _is_narrow(c)),
     _fault("Hardmax", "takes the axis alone, also before opset 13", lambda c, s: c.opset < 13),
     _fault("RNN GRU LSTM", "leaves out sequence_lens, clip and the ways back"),

@@ -35,6 +35,9 @@ def command(
         Path | None,
         typer.Option("--sample", metavar="FILE", help="Inputs to verify with: .npz, .npy or a picture.", show_default=False),
     ] = None,
+    verify_seconds: Annotated[
+        float, typer.Option("--verify-seconds", metavar="S", help="How long the ONNX model may run for the comparison.")
+    ] = 60.0,
     stop_after: Annotated[
         str | None, typer.Option("--stop-after", metavar="PASS", help="Run the passes up to this one.", show_default=False)
     ] = None,
@@ -62,6 +65,7 @@ def command(
             states=parse_pairs(state, "--state"),
             verify=verify,
             sample=sample,
+            verify_seconds=verify_seconds,
             stop_after=stop_after,
             dump=dump,
             progress=bar,

@@ -147,7 +147,7 @@ def dropout(d: Draw) -> None:
         d.listed([d.pick([0.0, 0.3])], dtype=d.pick(sorted({"FLOAT", d.type(0)})), shape=[], constant=1.0)
         if d.chance(0.5):
             d.listed([0], dtype="BOOL", shape=[], constant=1.0)
-    if d.since >= 10 and d.chance(0.3):  # before, it was not said what the mask is in inference
+    if d.since >= 12 and d.chance(0.3):  # before, it was not said what the mask is in inference
         d.results = [True, True]
 
 
