@@ -211,18 +211,17 @@ void compute_unique(const ComputeContext& ctx) {
     ++counts.back();
   }
   if (node.integer("sorted", 1) == 0) {
-    std::vector<std::int64_t> by_appearance(first.size()), place(first.size());
-    std::iota(by_appearance.begin(), by_appearance.end(), std::int64_t{0});
-    std::sort(by_appearance.begin(), by_appearance.end(), [&](std::int64_t a, std::int64_t b) { return first[a] < first[b]; });
-    std::vector<std::int64_t> sorted_first, sorted_counts;
-    for (const std::int64_t g : by_appearance) {
-      place[g] = static_cast<std::int64_t>(sorted_first.size());
-      sorted_first.push_back(first[g]);
-      sorted_counts.push_back(counts[g]);
+    std::vector<std::int64_t> place(first.size()), first_by_appearance, counts_by_appearance;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t g = group[i];
+      if (first[g] != i) continue;
+      place[g] = static_cast<std::int64_t>(first_by_appearance.size());
+      first_by_appearance.push_back(i);
+      counts_by_appearance.push_back(counts[g]);
     }
     for (std::int64_t& g : group) g = place[g];
-    first = std::move(sorted_first);
-    counts = std::move(sorted_counts);
+    first = std::move(first_by_appearance);
+    counts = std::move(counts_by_appearance);
   }
 
   if (ctx.wants(0)) {
