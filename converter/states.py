@@ -11,11 +11,14 @@ from .tensors import dtype_name
 
 
 def declare_states(model: Model, states: Mapping[str, str] | None) -> None:
-    """`states` pairs names of inputs with names of outputs. Types must be inferred."""
+    """`states` pairs names of inputs with names of outputs, or the other way round where that leaves no doubt. Types must be
+    inferred."""
     if not isinstance(states or {}, Mapping):
         raise InvalidInput(f"states is a {type(states).__name__}; a dict {{input name: output name}} is wanted")
     inputs, outputs = [value.name for value in model.graph.inputs], model.output_names
-    for input_name, output_name in (states or {}).items():
+    for first, second in (states or {}).items():
+        swapped = first not in inputs and first in outputs and second in inputs
+        input_name, output_name = (second, first) if swapped else (first, second)
         for name, names, kind in ((input_name, inputs, "input"), (output_name, outputs, "output")):
             if name not in names:
                 raise InvalidInput(
@@ -23,8 +26,9 @@ def declare_states(model: Model, states: Mapping[str, str] | None) -> None:
                     hint=f"write INPUT=OUTPUT; the model's {kind}s are: {', '.join(names)}",
                 )
         pair = (inputs.index(input_name), outputs.index(output_name))
-        if pair[1] in [output for _, output in model.graph.states]:
-            raise InvalidInput(f"two states become of the output '{output_name}'")
+        for position, kind, name in ((0, "input", input_name), (1, "output", output_name)):
+            if pair[position] in [known[position] for known in model.graph.states]:
+                raise InvalidInput(f"two states have the {kind} '{name}'")
         _check_types(model, *pair)
         model.graph.states.append(pair)
 

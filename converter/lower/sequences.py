@@ -97,6 +97,8 @@ def concat(node: OnnxNode) -> Result:
 @lowers("SplitToSequence")
 def split(node: OnnxNode) -> Result:
     x, sizes = node.operand(0), node.input(1)
+    if node.rank(x) == 0:
+        raise node.invalid("splits a scalar")
     axis = node.axis(node.integer("axis"), node.rank(x))
     dtype = node.dtype(x)
     keep = bool(node.integer("keepdims")) or sizes is not None

@@ -305,6 +305,13 @@ def test_sequences_at_the_edge_of_a_model_are_refused_with_advice() -> None:
         convert_bytes(model([*nodes, node("Neg", ["s"], ["y"])], [value("x", [2])], ["y"]))
 
 
+def test_a_scalar_cannot_be_split() -> None:
+    with pytest.raises(InvalidModel, match="splits a scalar"):
+        convert_bytes(
+            model([node("SplitToSequence", ["x"], ["s"]), node("SequenceLength", ["s"], ["y"])], [value("x", [])], ["y"])
+        )
+
+
 def test_positions_outside_a_sequence() -> None:
     for op, inputs in (("SequenceAt", ["s", "2"]), ("SequenceErase", ["s", "-2"])):
         nodes = [node("SequenceConstruct", ["x"], ["s"]), node(op, inputs, ["y"])]

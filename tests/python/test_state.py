@@ -156,14 +156,15 @@ def test_what_is_wrong_is_said(stream: Path, tmp_path: Path) -> None:
         ({"nothing": "h_out"}, "names no input"),
         ({"h": "count_out"}, "is float, but its output is int64"),
         ({"h": "y"}, r"has the shape \[2, 4\], but its output has \[2, 2\]"),
-        ({"h": "h_out", "count": "h_out"}, "two states become"),
+        ({"h": "h_out", "h_out": "h"}, "two states have the input 'h'"),
+        ({"h": "h_out", "count": "h_out"}, "two states have the output 'h_out'"),
     ):
         with pytest.raises(InvalidInput, match=message):
             jitney.convert(gru(), target, states=states, verify=False)
     with pytest.raises(Unsupported, match="open sizes") as caught:
         jitney.convert(gru("N"), target, states=STATES, verify=False)
     assert "--shape" in caught.value.hint
-    jitney.convert(gru("N"), target, states=STATES, shapes={"h": (1, 4)}, verify=False)
+    jitney.convert(gru("N"), target, states={"h_out": "h", "count": "count_out"}, shapes={"h": (1, 4)}, verify=False)
     with jitney.Session(target) as other, jitney.Session(stream) as session:
         foreign: Any = other.new_state()
         with pytest.raises(InvalidInput, match="belongs to another model"):
