@@ -25,6 +25,10 @@ def loop(node: OnnxNode) -> Result:
         return Body(outputs[0], outputs[1 : 1 + len(initial)], outputs[1 + len(initial) :])
 
     ends_early = not _stays_true(node, body)
+    condition = node.input(1)
+    starts = condition is None or (condition.constant is not None and condition.constant.any())
+    if node.input(0) is None and starts and not ends_early:
+        raise node.unsupported("never ends: it has neither a trip count nor a condition that can become false")
     return build_loop(
         Frame(node, node.builder, node.scope, node.label, node.input(0), node.input(1), initial, body, ends_early), build
     )

@@ -364,6 +364,12 @@ def test_what_is_wrong_with_a_body_is_said() -> None:
         convert_bytes(looping(many, ["n", "", "x"], ["y"], inputs))
 
 
+def test_a_loop_that_never_ends_is_refused() -> None:
+    graph = body([helper.make_node("Neg", ["v"], ["v2"])], ["v"], ["v2"])
+    with pytest.raises(Unsupported, match="never ends"):
+        convert_bytes(looping(graph, ["", "", "x"], ["y"], [value("x", [2])]))
+
+
 def test_gathered_values_must_keep_their_shape() -> None:
     nodes = [helper.make_node("Concat", ["v", "x"], ["v2"], axis=0)]
     model = looping(body(nodes, ["v"], ["v2", "v2"]), ["n", "", "x"], ["y", "ys"], [value("n", [], INT64), value("x", [2])])
