@@ -171,7 +171,7 @@ class GraphBuilder:
         for info, result in zip(proto.output, results, strict=True):
             if result is None:
                 self.context.note(InvalidModel(f"nothing defines the output '{info.name}' of graph '{proto.name}'"))
-        return [result for result in results if result is not None]
+        return [Poison(info.name) if result is None else result for info, result in zip(proto.output, results, strict=True)]
 
     def _define_constant(self, tensor: onnx.TensorProto, read: Callable[[], Array], scope: Scope) -> None:
         if tensor.name in scope.values:

@@ -95,7 +95,7 @@ def _decides(node: Node, index: int) -> bool:
 
 def _probe_op(row: OpRow, examples: list[Example]) -> OpRow:
     usable = [example for example in examples if _runs(example)][:_MOST_EXAMPLES]
-    if examples and not usable:  # its function body needs an op that is not supported
+    if row.by == "function" and examples and not usable:  # its function body needs an op that is not supported
         return replace(row, by="", opsets="")
     becomes = {node.op for example in usable for node in lower(load(example.model)).graph.nodes}
     found: dict[str, list[str]] = {"fast": [], "partly": [], "plain": []}
