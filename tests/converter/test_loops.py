@@ -411,3 +411,26 @@ def test_loops_nested_so_deeply_that_shapes_take_too_long_to_find() -> None:
         convert_bytes(deep)
     shallow = model_of([level(1)], [value("n", [], INT64), value("x", [2])], [value("r2")], [const("axes", [0])])
     check_model(shallow, {"n": np.array(2), "x": floats(2)})
+
+
+def test_pictures_keep_their_axes_on_the_way_in_and_out() -> None:
+    """Convolutions store channels last; what a loop captures, carries and gathers does not depend on it."""
+    nodes = [
+        helper.make_node("Conv", ["v", "w"], ["c"], pads=[1, 1, 1, 1]),
+        helper.make_node("Add", ["c", "k"], ["s"]),
+        helper.make_node("Tanh", ["s"], ["v2"]),
+        helper.make_node("Slice", ["v2", "start", "end", "axes"], ["g"]),
+    ]
+    graph = body(nodes, ["v"], ["v2", "g"], [const("start", [1]), const("end", [3]), const("axes", [1])])
+    model = looping(
+        graph,
+        ["n", "", "k"],
+        ["y0", "gs"],
+        [value("n", [], INT64), value("x", ["N", 3, "H", "W"])],
+        before=[helper.make_node("Conv", ["x", "w0"], ["k"], pads=[1, 1, 1, 1])],
+        after=[helper.make_node("Conv", ["y0", "w"], ["y"])],
+        outputs=["y", "gs"],
+        initializers=[const("w0", floats(8, 3, 3, 3, seed=1) * 0.2), const("w", floats(8, 8, 3, 3, seed=2) * 0.1)],
+    )
+    for trips, shape in ((3, (1, 3, 6, 5)), (1, (2, 3, 4, 4))):
+        check_model(model, {"n": np.array(trips), "x": floats(*shape)})
