@@ -125,6 +125,11 @@ EVALUATOR_FAULTS: Final = [
     _fault("Shape", "slices by bounds before the first axis", lambda c, s: min(_bounds(s)) < 0),
     _fault("Resize Upsample", "takes float64 for coordinates, so that ties fall elsewhere", _has_uneven_scales),
     _fault("GridSample", "moves points into the border before it takes their neighbours", _is_cubic),
+    _fault(
+        "Resize",
+        "aligns the corners of sizes before they are rounded down, as is done from opset 19 on",
+        lambda c, s: c.opset < 19 and _aligns_uneven_corners(c, s),
+    ),
     _fault("Resize", "places a single pixel at -0.5", lambda c, s: _coordinates(s) == "pytorch_half_pixel"),
     _fault("ReduceSumSquare ReduceSum ReduceProd ReduceL1", "widens integers of 32 bits and less", lambda c, s: _is_narrow(c)),
     _fault("Hardmax", "takes the axis alone, also before opset 13", lambda c, s: c.opset < 13),
@@ -135,7 +140,11 @@ EVALUATOR_FAULTS: Final = [
     _fault("ConvTranspose", "writes one output for each group", _several_outputs_a_group),
 ]
 RUNTIME_FAULTS: Final = [
-    _fault("Resize", "aligns the corners of sizes that it has rounded down", _aligns_uneven_corners),
+    _fault(
+        "Resize",
+        "aligns the corners of sizes that it has rounded down, as was done before opset 19",
+        lambda c, s: c.opset >= 19 and _aligns_uneven_corners(c, s),
+    ),
     _fault(
         "Resize",
         "crops no axis that keeps its size",

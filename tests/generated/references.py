@@ -64,8 +64,8 @@ def _widened(run: Callable[[Case, int], Results]) -> Callable[[Case, int], Resul
     return widened
 
 
-_TYPED: Final = {"Cast", "CastLike", "BitCast", "EyeLike"}
-"""Ops to whose meaning the type of their operand belongs."""
+_TYPED: Final = {"Cast", "CastLike", "BitCast", "EyeLike", "Softmax", "LogSoftmax"}
+"""Ops to whose meaning the type of their operand belongs; softmax rounds each step of its definition to it."""
 REFERENCES: Final[dict[str, Callable[[Case, int], Results]]] = {
     "ONNX Runtime": _widened(onnx_runtime),
     "evaluator": _widened(evaluator),

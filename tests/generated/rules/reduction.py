@@ -79,6 +79,7 @@ def softmax(d: Draw) -> None:
     shape = d.shape(1)
     axis = d.axis(len(shape)) if d.opset >= 11 else d.integer(0, len(shape) - 1)
     d.need(0 not in shape or d.op != "Hardmax")
+    d.loose = d.op == "LogSoftmax"
     d.operand(shape, "ties" if d.op == "Hardmax" else "normal")
     if d.chance(0.8) or len(shape) < 2:
         d.attribute("axis", axis)
