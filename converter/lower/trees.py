@@ -62,6 +62,8 @@ def tree_ensemble(node: OnnxNode) -> Value:
         raise node.invalid(f"aggregate_function is {aggregate}")
     x = node.operand(0)
     dtype = node.dtype(x)
+    if dtype not in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16):
+        raise node.invalid("its operand has a type other than float16, float32 and float64")
     # What no leaf adds to: nothing, or the far end of the range.
     limits = np.finfo(node.constant(0, dtype).constant.dtype)  # type: ignore[union-attr]
     empty = {_MIN: float(limits.max), _MAX: float(limits.min)}.get(aggregate, 0.0)

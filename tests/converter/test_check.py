@@ -156,3 +156,16 @@ def test_of_many_operands_the_first_are_said() -> None:
     with pytest.raises(Unsupported, match="not known") as caught:
         lower(load(model_of([node(NO_OP, ["x"] * 12, ["y"])], [value("x", [2])], [value("y")])))
     assert caught.value.inputs == ("x: float32[2]",) * 8 + ("…",) and caught.value.hint
+
+
+def test_a_tree_over_integers_is_refused() -> None:
+    """Their type decides what the ends of the range are."""
+    tree = helper.make_node(
+        "TreeEnsemble", ["x"], ["y"], name="tree", domain="ai.onnx.ml", aggregate_function=2, n_targets=1, tree_roots=[0],
+        nodes_featureids=[0], nodes_truenodeids=[0], nodes_falsenodeids=[1], nodes_trueleafs=[1], nodes_falseleafs=[1],
+        leaf_targetids=[0, 0], leaf_weights=numpy_helper.from_array(np.float32([1, 2])),
+        nodes_splits=numpy_helper.from_array(np.float32([3])), nodes_modes=numpy_helper.from_array(np.uint8([0])),
+    )  # fmt: skip
+    model = model_of([tree], [value("x", [2, 1], TensorProto.INT64)], [value("y")])
+    model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 5))
+    assert named(check(model)) == [("tree", "TreeEnsemble", "ai.onnx.ml 5")]
