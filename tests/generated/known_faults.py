@@ -57,6 +57,10 @@ def _grows_beyond_kernel(case: Case, step: Step) -> bool:
     return any(wide < stride for wide, stride in zip(reach, strides))
 
 
+def _wants_indices_of_volumes(case: Case, step: Step) -> bool:
+    return len(step.outputs) > 1 and bool(step.outputs[1]) and len(step.attributes["kernel_shape"]) == 3
+
+
 def _plain_windows(step: Step) -> bool:
     return not ({"pads", "auto_pad", "dilations", "ceil_mode"} & set(step.attributes))
 
@@ -115,6 +119,7 @@ EVALUATOR_FAULTS: Final = [
         "MaxPool AveragePool", "counts padding twice where it rounds sizes up", lambda c, s: s.attributes.get("ceil_mode", 0) == 1
     ),
     _fault("MaxPool AveragePool", "mixes up the pads of different axes", _has_uneven_pads),
+    _fault("MaxPool", "counts indices of volumes from each sample's own start", _wants_indices_of_volumes),
     _fault("LpPool", "scales windows that reach into padding, and forgets dilations", lambda c, s: not _plain_windows(s)),
     _fault("AffineGrid", "gives float32 whatever it is given", lambda c, s: _is_double(_operand(c, s, 0))),
     _fault(
