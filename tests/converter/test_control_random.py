@@ -27,6 +27,7 @@ class Program:
         ]
         self.constants += [numpy_helper.from_array(np.array(n, np.int64), f"trips{n}") for n in range(4)]
         self.constants.append(numpy_helper.from_array(np.array(True), "yes"))
+        self.constants.append(numpy_helper.from_array(np.array(0.137, np.float32), "offset"))
 
     def name(self, stem: str = "v") -> str:
         self.count += 1
@@ -85,7 +86,8 @@ class Program:
 
     def condition(self, nodes: list[onnx.NodeProto], known: list[str]) -> str:
         means = [self.add(nodes, "ReduceMean", [self.pick(known)], keepdims=0) for _ in range(2)]
-        return self.add(nodes, "Less", means)
+        # Means of the same numbers, some of them twice, must not leave it to rounding.
+        return self.add(nodes, "Less", [self.add(nodes, "Add", [means[0], "offset"]), means[1]])
 
     def where(self, nodes: list[onnx.NodeProto], known: list[str], numbers: list[str], depth: int) -> str:
         return self.add(nodes, "Where", [self.condition(nodes, known), *[self.add(nodes, "ReduceMax", [self.pick(known)])] * 2])
