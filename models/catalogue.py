@@ -1,4 +1,4 @@
-"""Which real models, pictures and recordings exist, in which package, and what is known of them. Nothing of this is shipped with Jitney."""
+"""Which real models, pictures and sounds exist, in which package, and what is known of them. Jitney ships none of it."""
 
 from __future__ import annotations
 
