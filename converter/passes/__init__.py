@@ -73,7 +73,11 @@ PASSES: Final = (
     Pass("recognise_layer_norm", recognise_layer_norm, "spelled-out layer normalisation, its scale and bias → `layer_norm`"),
     Pass("gather_before_decoding", gather_before_decoding, "rows gathered from a stored table are decoded, not the whole table"),
     Pass("fuse_pad", fuse_pad, "padding in front of convolutions and pools → their own"),
-    Pass("fold_matmul_operands", fold_matmul_operands, "scaling and transposing of operands → attributes of `matmul`"),
+    Pass(
+        "fold_matmul_operands",
+        fold_matmul_operands,
+        "scaling and transposing of operands → attributes of `matmul` (16-bit operands: by powers of two only)",
+    ),
     Pass("fold_affine", fold_affine, "batch normalisation, factors, sums after products → weights and bias"),
     Pass("fold_input_affine", fold_input_affine, "per-channel factors and sums in front of products → weights and bias"),
     Pass("fuse_activation", fuse_activation, "activation after a product → its epilogue"),

@@ -90,6 +90,20 @@ def branching(b: Builder, x: Value, y: Value, condition: Value) -> Value:
     return b("if", condition, x, y, channels(b), then=branch(True), **{"else": branch(False)})
 
 
+def looping(b: Builder, x: Value, y: Value) -> Value:
+    """x·c + y, twice; the loop carries c, which stays as it is."""
+    shapes = {"i": [], "go": [], "x": ["N", CHANNELS, SIZE, SIZE], "c": [CHANNELS, 1, 1], "y": ["N", CHANNELS, SIZE, SIZE]}
+    i, go, carried, factor, right = (
+        Value(name, {"i": 7, "go": 9}.get(name, 1), [ir.symbol(dim) if isinstance(dim, str) else dim for dim in shape])
+        for name, shape in shapes.items()
+    )
+    product, total = Value("product"), Value("total")
+    nodes = [Node("mul", [carried, factor], [product]), Node("add", [product, right], [total])]
+    body = Graph("body", [i, go, carried, factor, right], [go, total, factor], nodes)
+    operands = [b.const(2, np.int64), b.const(True, np.bool_), x, channels(b), y]
+    return b("loop", *operands, results=2, body=body, carried=2, joined=[])
+
+
 def is_positive(b: Builder, x: Value) -> Value:
     return b("greater", b("reduce", x, kind="sum", keep_dims=0, noop_with_empty_axes=0), 0.0)
 
@@ -131,6 +145,7 @@ STEPS: Final[dict[str, Step]] = {
     "branch": lambda b, v: branching(b, v[0], v[1], is_positive(b, v[1])),
     "known branch": lambda b, v: branching(b, v[0], v[1], b.const(True, np.bool_)),
     "other known branch": lambda b, v: branching(b, v[0], v[1], b.const(False, np.bool_)),
+    "loop": lambda b, v: looping(b, v[0], v[1]),
     "constant": lambda b, v: b("expand", b("exp", channels(b)), b("shape", v[0], start=0)),
 }
 
