@@ -108,8 +108,13 @@ def swish(node: OnnxNode) -> Value:
     x, alpha = node.operand(0), node.number("alpha")
     if alpha == 1:
         return node.emit("silu", [x])
-    scaled = node.emit("mul", [x, node.constant(alpha, node.dtype(x))])
-    return node.emit("mul", [x, node.emit("sigmoid", [scaled])])
+    dtype = node.dtype(x)
+    # A rounding error of the scaled operand stands in an exponent: 16 bits would leave a result few right digits.
+    narrow = dtype in (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+    wide = node.emit("cast", [x], to=int(TensorProto.FLOAT), saturate=1) if narrow else x
+    scaled = node.emit("mul", [wide, node.constant(alpha, node.dtype(wide))])
+    y = node.emit("mul", [wide, node.emit("sigmoid", [scaled])])
+    return node.emit("cast", [y], to=dtype, saturate=1) if narrow else y
 
 
 @lowers("IsInf")
