@@ -50,8 +50,11 @@ def _use_known_elements(rewriter: Rewriter) -> int:
     changes = 0
     for node in rewriter.nodes():
         for value in list(node.outputs):
+            # A first result stays, unread, where others are needed.
+            if value is None or rewriter.stays_within(value, ()):
+                continue
             elements = integers(value)
-            if value is not None and elements is not None and (shape := known_shape(value)) is not None and value.dtype:
+            if elements is not None and (shape := known_shape(value)) is not None and value.dtype:
                 rewriter.make_constant(value, np.array(elements, np.int64).astype(numpy_dtype(value.dtype)).reshape(shape))
                 changes += 1
     return changes

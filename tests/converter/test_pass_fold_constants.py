@@ -35,6 +35,16 @@ def test_symbolic_parts_of_a_shape_stay() -> None:
     assert run(model, {"x": np.zeros((5, 3), np.float32)})["y"] == 3.0
 
 
+def test_of_several_results_the_first_is_known() -> None:
+    b = Builder()
+    x = b.input("x", 1, "N")
+    parts = b.node("split", b("shape", x, start=0), name="part", results=2, axis=0)
+    one, many = (value for value in parts.outputs if value is not None)
+    model = b.model(b("reshape", x, b("concat", many, one, name="turned", axis=0), name="y", allow_zero=0))
+    assert fold_constants(model) == 1
+    assert run(model, {"x": np.zeros((1, 5), np.float32)})["y"].shape == (5, 1)
+
+
 def test_folded_sizes_tell_inference_what_comes_next() -> None:
     b = Builder()
     count = b("cast", b("add", 1.0, 2.0), to=7, saturate=1)
