@@ -19,7 +19,7 @@ allows: the examples of ONNX's own test cases, cast to that dtype. `jitney info 
 * **becomes**: the ops of the [IR](ir.md) that the examples became, or the op's ONNX function body.
 * **fast**: dtypes of the data operand with which all examples (up to four) run on the CPU backend's own kernels, or need none;
   **partly**: some do, others run on the plain kernels; **plain**: all run on those. The backend `reference` has plain kernels for
-  all. An op without dtypes has no example among ONNX's test cases.
+  all. An op without dtypes converts as well, but has no example among ONNX's test cases.
 * f, bf, i, u, c stand for float, bfloat, int, uint, complex; `–` after an opset means: up to the newest.
 """
 
