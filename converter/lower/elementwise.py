@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 from onnx import TensorProto
@@ -23,6 +24,7 @@ BINARY = {
     "Div": "div", "Equal": "equal", "Greater": "greater", "GreaterOrEqual": "greater_equal", "Less": "less",
     "LessOrEqual": "less_equal", "Mul": "mul", "Or": "or", "Pow": "pow", "PRelu": "prelu", "Sub": "sub", "Xor": "xor",
 }  # fmt: skip
+_NARROW_FLOATS = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
 _FLOATS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE}
 OLDEST = {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "PRelu", "Sub", "Xor"}
 VARIADIC = {"Max": "max", "Min": "min", "Sum": "add"}
@@ -74,19 +76,25 @@ def binary(node: OnnxNode) -> Value:
 
 @lowers(*VARIADIC)
 def variadic(node: OnnxNode) -> Value:
-    return _chain(node, VARIADIC[node.op])
+    return _chain(node, node.operands, VARIADIC[node.op])
 
 
 @lowers("Mean")
 def mean(node: OnnxNode) -> Value:
-    total = _chain(node, "add")
-    if len(node.inputs) == 1:
-        return total
-    return node.emit("div", [total, node.constant(len(node.inputs), node.dtype(total))])
+    count = len(node.inputs)
+    if count == 1:
+        return _chain(node, node.operands, "add")
+    dtype = node.dtype(node.operand(0))
+    # The sum of 16-bit numbers may leave their range, or lose digits, where the mean does not.
+    narrow = dtype in _NARROW_FLOATS
+    wide = [node.emit("cast", [x], to=int(TensorProto.FLOAT), saturate=1) if narrow else x for x in node.operands]
+    total = _chain(node, wide, "add")
+    y = node.emit("div", [total, node.constant(count, node.dtype(total))])
+    return node.emit("cast", [y], to=dtype, saturate=1) if narrow else y
 
 
-def _chain(node: OnnxNode, op: str) -> Value:
-    result, *rest = node.operands
+def _chain(node: OnnxNode, operands: Sequence[Value], op: str) -> Value:
+    result, *rest = operands
     for value in rest:
         result = node.emit(op, [result, value])
     return result
@@ -110,7 +118,7 @@ def swish(node: OnnxNode) -> Value:
         return node.emit("silu", [x])
     dtype = node.dtype(x)
     # A rounding error of the scaled operand stands in an exponent: 16 bits would leave a result few right digits.
-    narrow = dtype in (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+    narrow = dtype in _NARROW_FLOATS
     wide = node.emit("cast", [x], to=int(TensorProto.FLOAT), saturate=1) if narrow else x
     scaled = node.emit("mul", [wide, node.constant(alpha, node.dtype(wide))])
     y = node.emit("mul", [wide, node.emit("sigmoid", [scaled])])

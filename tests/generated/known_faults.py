@@ -97,6 +97,14 @@ def _crops_without_resizing(case: Case, step: Step) -> bool:
     return any(old == new for old, new in zip(shape, sizes.values or []))
 
 
+def _keeps_sizes(case: Case, step: Step) -> bool:
+    x, scales = _operand(case, step, 0), _operand(case, step, 1 if len(step.inputs) == 2 else 2)
+    if x is None or scales is None or not scales.values:
+        return False
+    shape = [x.shape[axis] for axis in step.attributes.get("axes", range(len(x.shape)))]
+    return all(int(size * scale) == size for size, scale in zip(shape, scales.values)) and set(scales.values) != {1.0}
+
+
 def _is_cubic(case: Case, step: Step) -> bool:
     return step.attributes.get("mode") in ("cubic", "bicubic")
 
@@ -155,6 +163,7 @@ RUNTIME_FAULTS: Final = [
         "crops no axis that keeps its size",
         _crops_without_resizing,
     ),
+    _fault("Resize Upsample", "returns its operand where all sizes stay, whatever the scales", _keeps_sizes),
     _fault("AffineGrid", "divides by zero where there is one pixel", lambda c, s: bool(s.attributes.get("align_corners"))),
     _fault("MaxPool AveragePool LpPool", "forgets dilations where it finds the padding itself", _pads_itself_and_dilates),
     _fault("ConvTranspose", "takes negative padding for none", _grows_beyond_kernel),
