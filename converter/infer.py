@@ -12,15 +12,16 @@ SMALL_BYTES: Final = 4096
 """Constants up to this size travel with the model: shape rules read axes, shapes and the like, never weights."""
 
 
-def infer_shapes(model: Model) -> None:
-    """Sets dtype, shape and elements of all values, subgraphs included. Raises InvalidModel where a rule is broken."""
+def infer_shapes(model: Model, *, may_never_run: bool = False) -> None:
+    """Sets dtype, shape and elements of all values, subgraphs included. Raises InvalidModel where a rule is broken; shapes may
+    contradict each other in one of the branches of an `if`, and everywhere in what `may_never_run`."""
     from jitney import _core
 
     large = [value for value in model.graph.values() if value.constant is not None and value.constant.nbytes > SMALL_BYTES]
     # Subgraphs are inferred from the types that their inputs declare: each round carries better ones a level further in.
     while True:
         layout = lay_out(model, as_inputs=large)
-        for values, facts in zip(layout.values, _core.infer(b"".join(layout.pieces())), strict=True):
+        for values, facts in zip(layout.values, _core.infer(b"".join(layout.pieces()), may_never_run), strict=True):
             for value, (dtype, dims, elements) in zip(values, facts, strict=True):
                 if value is not None:
                     _fill(value, dtype, dims, elements)

@@ -123,7 +123,7 @@ class GraphBuilder:
         self, context: Context, name: str, parent: GraphBuilder | None = None, parent_scope: Scope | None = None
     ) -> None:
         self.context = context
-        self.types = Types()
+        self.types = Types(may_never_run=parent is not None and parent.types.may_never_run)
         self.graph = Graph(name)
         self.captured: dict[Value, Value] = {}
         """Stand-ins among this graph's inputs, by outer value."""
@@ -352,8 +352,9 @@ class GraphBuilder:
         return GraphBuilder(self.context, name, self, scope)
 
     def subgraph(self, proto: onnx.GraphProto, scope: Scope) -> GraphBuilder:
-        """Lowers a subgraph without inputs of its own."""
+        """Lowers a subgraph without inputs of its own, which is a branch."""
         builder = self.nested(proto.name, scope)
+        builder.types.may_never_run = True
         builder.graph.outputs = builder.lower_body(proto, Scope(scope.opsets, {}, scope.attributes))
         return builder
 

@@ -9,7 +9,9 @@ from ..ir import Graph, Model, Node, Value
 class Types:
     """Each node is inferred once, so asking often costs no more than asking at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, may_never_run: bool = False) -> None:
+        """In what `may_never_run`, shapes may contradict each other."""
+        self.may_never_run = may_never_run
         self._pending: dict[Node, None] = {}
 
     def add(self, node: Node) -> None:
@@ -31,6 +33,6 @@ class Types:
         boundary = [operand for operand in operands.values() if not operand.is_constant and id(operand) not in made]
         results = [result for node in nodes for result in node.outputs if result is not None]
         known = [operand.elements for operand in boundary]
-        infer_shapes(Model(Graph("part", boundary, results, nodes), {}, []))
+        infer_shapes(Model(Graph("part", boundary, results, nodes), {}, []), may_never_run=self.may_never_run)
         for operand, elements in zip(boundary, known, strict=True):
             operand.elements = elements

@@ -111,7 +111,7 @@ void check_nodes(const ModelGraph& model) {
   }
 }
 
-py::list infer(const py::bytes& data) {
+py::list infer(const py::bytes& data, bool may_never_run) {
   const std::string_view text = data;
   const auto file = MappedFile::copy(std::as_bytes(std::span(text.data(), text.size())));
   ModelGraph model;
@@ -120,9 +120,10 @@ py::list infer(const py::bytes& data) {
     const WithoutGil released;
     model = read_model(*file);
     check_nodes(model);
-    graphs.push_back(infer_model(model));
+    graphs.push_back(infer_model(model, may_never_run ? OnContradiction::forget : OnContradiction::fail));
     for (std::uint32_t index = 1; index < model.graphs.size(); ++index) {
-      graphs.push_back(infer_graph(model, index, declared_inputs(model.graphs[index])));
+      // Contradictions that matter were found with the main graph, which knows what may never run.
+      graphs.push_back(infer_graph(model, index, declared_inputs(model.graphs[index]), OnContradiction::forget));
     }
   }
   py::list result;
@@ -145,7 +146,7 @@ py::list infer(const py::bytes& data) {
 void bind_inference(py::module_& module) {
   module.def("ops", &names_of_ops);
   module.def("op_schema", &op_schema, py::arg("op"));
-  module.def("infer", &infer, py::arg("model"));
+  module.def("infer", &infer, py::arg("model"), py::arg("may_never_run") = false);
 }
 
 }  // namespace jitney::bindings

@@ -8,9 +8,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from op_check import check_model, floats, model_of, value, versions
 
+import jitney
+from jitney.converter.convert import convert_to_bytes
 from jitney.converter.load import load
 from jitney.converter.lower import lower
-from jitney.errors import Unsupported
+from jitney.errors import InvalidInput, InvalidModel, Unsupported
 
 
 def branch(
@@ -201,3 +203,48 @@ def test_recurrent_layers_in_branches_and_loops() -> None:
         check_model(
             model, {"n": np.array(trips), "x": floats(5, 2, 3), "h0": floats(1, 2, 4, seed=3), "c0": floats(1, 2, 4, seed=4)}
         )
+
+
+def _fitting(then_width: int, else_width: int) -> onnx.ModelProto:
+    """Branches that take x of [?, 4 or 3], say, each with a product, and a node that needs to know its rank."""
+
+    def product(name: str, width: int) -> onnx.GraphProto:
+        nodes = [
+            helper.make_node("MatMul", ["x", f"{name}_w"], [f"{name}_m"]),
+            helper.make_node("Squeeze", [f"{name}_m", f"{name}_axes"], [f"{name}_s"]),
+            helper.make_node("Transpose", [f"{name}_s"], [f"{name}_t"], perm=[1, 0]),
+        ]
+        weights = [
+            numpy_helper.from_array(floats(width, 5), f"{name}_w"),
+            numpy_helper.from_array(np.array([0]), f"{name}_axes"),
+        ]
+        return branch(name, nodes, f"{name}_t", weights)
+
+    nodes = [
+        helper.make_node("If", ["c"], ["r"], then_branch=product("a", then_width), else_branch=product("b", else_width)),
+        helper.make_node("Neg", ["r"], ["y"]),
+    ]
+    return model_of(nodes, [value("c", [], TensorProto.BOOL), value("x", ["B", "N", "K"])], [value("y")])
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_a_branch_may_contradict_itself_until_it_is_taken(fits: bool) -> None:
+    model = _fitting(4, 3) if fits else _fitting(3, 4)
+    session = jitney.Session(convert_to_bytes(model, shapes={"x": (1, 2, 4)}))
+    assert session.outputs[0].shape == (5, 2)
+    x = floats(1, 2, 4)
+    weight = next(
+        tensor
+        for attribute in model.graph.node[0].attribute
+        for tensor in attribute.g.initializer
+        if tensor.name.endswith("_w") and tensor.dims[0] == 4
+    )
+    expected = -(x[0] @ numpy_helper.to_array(weight)).T
+    np.testing.assert_allclose(session.run({"c": np.array(fits), "x": x})["y"], expected, rtol=1e-5, atol=1e-6)
+    with pytest.raises(InvalidInput, match="matmul node '[ab]_m'"):
+        session.run({"c": np.array(not fits), "x": x})
+
+
+def test_two_branches_that_contradict_themselves_are_an_error() -> None:
+    with pytest.raises(InvalidModel, match="MatMul node '[ab]_m'"):
+        convert_to_bytes(_fitting(3, 5), shapes={"x": (1, 2, 4)})

@@ -44,13 +44,24 @@ void infer_if(InferContext& ctx) {
     }
     return results;
   };
+  // A branch whose shapes contradict each other cannot be run, but perhaps it never is.
+  const auto attempt = [&](std::string_view name) -> std::optional<std::vector<Facts>> {
+    try {
+      return branch(name);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::invalid_model && error.code() != ErrorCode::invalid_input) throw;
+      return std::nullopt;
+    }
+  };
   const auto condition = ctx.integers(0);
   if (condition && condition->size() == 1) {
     const std::vector<Facts> results = branch((*condition)[0] != 0 ? "then" : "else");
     for (std::size_t i = 0; i < results.size(); ++i) set(ctx, i, results[i]);
     return;
   }
-  const std::vector<Facts> yes = branch("then"), no = branch("else");
+  std::optional<std::vector<Facts>> possible = attempt("then");
+  const std::vector<Facts> no = possible ? attempt("else").value_or(*possible) : branch("else");
+  const std::vector<Facts> yes = possible ? *std::move(possible) : no;
   for (std::size_t i = 0; i < yes.size(); ++i) {
     if (yes[i].dtype != no[i].dtype) {
       ctx.fail("result " + std::to_string(i) + " has dtype " + std::string(to_string(yes[i].dtype)) + " in one branch and " +

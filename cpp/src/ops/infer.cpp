@@ -1,6 +1,8 @@
 // Shape inference of whole graphs.
 #include "ops/infer.h"
 
+#include <optional>
+
 #include "base/operand_text.h"
 #include "ops/access.h"
 
@@ -60,18 +62,17 @@ std::vector<std::string> given(const ModelGraph& model, const Graph& graph, cons
 /// nested in them again each time.
 constexpr std::size_t kMostVisits = std::size_t{1} << 17;
 
-std::vector<Facts> infer_nested(const ModelGraph& model, std::uint32_t index, std::span<const Facts> inputs, std::size_t& visits);
+std::vector<Facts> infer_nested(const ModelGraph& model, std::uint32_t index, std::span<const Facts> inputs, std::size_t& visits,
+                                OnContradiction contradiction);
 
-void infer_node(const ModelGraph& model, const Graph& graph, const Node& node, std::vector<Facts>& facts, std::size_t& visits) {
-  const OpDef& op = check_node(node);
-  std::vector<const Facts*> inputs;
-  for (const ValueId value : node.inputs) inputs.push_back(value == kNoValue ? nullptr : &facts[static_cast<std::size_t>(value)]);
+std::vector<Facts> infer_node(const ModelGraph& model, const Graph& graph, const Node& node, const OpDef& op,
+                              const std::vector<const Facts*>& inputs, std::size_t& visits) {
   std::vector<Facts> outputs(node.outputs.size());
   const InferContext::SubgraphInference subgraphs = [&](std::uint32_t index, std::span<const Facts> given) {
     visits += model.graphs.at(index).nodes.size() + 1;
     if (visits > kMostVisits)
       throw Error(ErrorCode::unsupported, "the shapes in its nested loops take too long to find out", "nest loops less deeply");
-    return outputs_of(model.graphs.at(index), infer_nested(model, index, given, visits));
+    return outputs_of(model.graphs.at(index), infer_nested(model, index, given, visits, OnContradiction::fail));
   };
   InferContext ctx(node, inputs, outputs, ErrorCode::invalid_model, subgraphs);
   try {
@@ -83,13 +84,45 @@ void infer_node(const ModelGraph& model, const Graph& graph, const Node& node, s
         .at(error.node(), error.op(), error.inputs())
         .at(node.name, node.op, given(model, graph, node, inputs));
   }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (node.outputs[i] != kNoValue) facts[static_cast<std::size_t>(node.outputs[i])] = std::move(outputs[i]);
+  return outputs;
+}
+
+/// The results of a node whose operands contradict each other, from the dtypes alone; nothing if these contradict, too.
+std::optional<std::vector<Facts>> infer_from_dtypes(const ModelGraph& model, const Graph& graph, const Node& node,
+                                                    const OpDef& op, const std::vector<const Facts*>& inputs,
+                                                    std::size_t& visits) {
+  std::vector<Facts> facts(inputs.size());
+  std::vector<const Facts*> pointers(inputs.size(), nullptr);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr) continue;
+    facts[i].dtype = inputs[i]->dtype;
+    pointers[i] = &facts[i];
+  }
+  try {
+    return infer_node(model, graph, node, op, pointers, visits);
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
 
-std::vector<Facts> infer_nested(const ModelGraph& model, std::uint32_t index, std::span<const Facts> inputs,
-                                std::size_t& visits) {
+std::vector<Facts> infer_results(const ModelGraph& model, const Graph& graph, const Node& node, const std::vector<Facts>& facts,
+                                 std::size_t& visits, OnContradiction contradiction) {
+  const OpDef& op = check_node(node);
+  std::vector<const Facts*> inputs;
+  for (const ValueId value : node.inputs) inputs.push_back(value == kNoValue ? nullptr : &facts[static_cast<std::size_t>(value)]);
+  if (contradiction == OnContradiction::fail) return infer_node(model, graph, node, op, inputs, visits);
+  try {
+    return infer_node(model, graph, node, op, inputs, visits);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_model) throw;
+    auto results = infer_from_dtypes(model, graph, node, op, inputs, visits);
+    if (!results) throw;
+    return *std::move(results);
+  }
+}
+
+std::vector<Facts> infer_nested(const ModelGraph& model, std::uint32_t index, std::span<const Facts> inputs, std::size_t& visits,
+                                OnContradiction contradiction) {
   const Graph& graph = model.graphs.at(index);
   if (inputs.size() != graph.inputs.size()) {
     throw Error(ErrorCode::invalid_model, "graph '" + graph.name + "' has " + std::to_string(graph.inputs.size()) +
@@ -101,18 +134,23 @@ std::vector<Facts> infer_nested(const ModelGraph& model, std::uint32_t index, st
     if (constant >= 0) facts[i] = facts_of(model.constants.at(static_cast<std::size_t>(constant)));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) facts[static_cast<std::size_t>(graph.inputs[i])] = inputs[i];
-  for (const Node& node : graph.nodes) infer_node(model, graph, node, facts, visits);
+  for (const Node& node : graph.nodes) {
+    std::vector<Facts> results = infer_results(model, graph, node, facts, visits, contradiction);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (node.outputs[i] != kNoValue) facts[static_cast<std::size_t>(node.outputs[i])] = std::move(results[i]);
+  }
   return facts;
 }
 
 }  // namespace
 
-std::vector<Facts> infer_graph(const ModelGraph& model, std::uint32_t index, std::span<const Facts> inputs) {
+std::vector<Facts> infer_graph(const ModelGraph& model, std::uint32_t index, std::span<const Facts> inputs,
+                               OnContradiction contradiction) {
   std::size_t visits = 0;
-  return infer_nested(model, index, inputs, visits);
+  return infer_nested(model, index, inputs, visits, contradiction);
 }
 
-std::vector<Facts> infer_model(const ModelGraph& model) {
+std::vector<Facts> infer_model(const ModelGraph& model, OnContradiction contradiction) {
   std::vector<Facts> inputs;
   for (const ValueId id : model.main().inputs) {
     const Value& value = model.main().values[static_cast<std::size_t>(id)];
@@ -121,7 +159,7 @@ std::vector<Facts> infer_model(const ModelGraph& model) {
     facts.shape = value.shape;
     inputs.push_back(std::move(facts));
   }
-  return infer_graph(model, 0, inputs);
+  return infer_graph(model, 0, inputs, contradiction);
 }
 
 }  // namespace jitney
