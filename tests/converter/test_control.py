@@ -241,10 +241,10 @@ def test_a_branch_may_contradict_itself_until_it_is_taken(fits: bool) -> None:
     )
     expected = -(x[0] @ numpy_helper.to_array(weight)).T
     np.testing.assert_allclose(session.run({"c": np.array(fits), "x": x})["y"], expected, rtol=1e-5, atol=1e-6)
-    with pytest.raises(InvalidInput, match="matmul node '[ab]_m'"):
+    with pytest.raises(InvalidInput, match=r"matmul node '[ab]_m'"):
         session.run({"c": np.array(not fits), "x": x})
 
 
 def test_two_branches_that_contradict_themselves_are_an_error() -> None:
-    with pytest.raises(InvalidModel, match="MatMul node '[ab]_m'"):
+    with pytest.raises(InvalidModel, match=r"MatMul node '[ab]_m'"):
         convert_to_bytes(_fitting(3, 5), shapes={"x": (1, 2, 4)})
