@@ -42,8 +42,9 @@ class NodeFault:
     kernel: str
     """The kernel at fault, if the reference backend gives the right result."""
     check: OutputCheck | None
-    """None if the node raised `error`."""
+    """None if the node fails instead of giving results."""
     error: str = ""
+    """How the node fails, or how far its result is off."""
 
     def __str__(self) -> str:
         where = f"{self.op} node '{self.node}'" + (f" (opset {self.opset})" if self.opset else "")
@@ -82,11 +83,11 @@ class Bisection:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         fault = self.node
-        node = None
+        node: dict[str, Any] | None = None
         if fault is not None:
-            output = fault.check.name if fault.check is not None else ""
             node = {"node": fault.node, "op": fault.op, "opset": fault.opset, "kernel": fault.kernel, "error": fault.error}
-            node["output"] = output
+            node["output"] = fault.check.name if fault.check is not None else ""
+            node["check"] = fault.check.to_dict() if fault.check is not None else None
         return {"stage": self.stage, "reason": self.reason, "pass": self.pass_name, "run": self.pass_run, "node": node}
 
 
@@ -108,7 +109,7 @@ def bisect(
     candidates = [load_sample(sample, specs)] if sample is not None else random_feeds(specs, seed)
     try:
         with open_reference(loaded, deadline) as reference:
-            feeds, _ = first_that_runs(reference, candidates)
+            feeds, _ = first_that_runs(reference, candidates, is_sample=sample is not None)
             search.expect(reference, feeds)
         return search.run()
     except (NotVerifiable, Crashed) as error:
@@ -204,10 +205,10 @@ class _Search:
             if value.name in node.output:
                 version = self._loaded.opsets.get(node.domain if node.domain != "ai.onnx" else "", 0)
                 opset = f"{node.domain} {version}" if node.domain else str(version)
-                return NodeFault(node.name or value.name, node.op_type, opset, kernel, check)
+                return NodeFault(node.name or value.name, node.op_type, opset, kernel, check, check.verdict)
         producer = value.producer
         assert producer is not None
-        return NodeFault(producer.name, producer.op, "", kernel, check)
+        return NodeFault(producer.name, producer.op, "", kernel, check, check.verdict)
 
     def _kernel(self, model: Model, value: Value) -> str:
         """The kernels of the last step: that of the value's node."""

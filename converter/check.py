@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jitney.errors import Error, InvalidModel, Unsupported
+from jitney.errors import Error, InvalidInput, InvalidModel, Unsupported
 
 from .convert import compile_model
 from .dims import Shapes
@@ -69,6 +69,10 @@ def check(source: Source, *, shapes: Shapes | None = None, dynamic_batch: bool =
         return CheckReport((error,))
     try:
         lay_out(compile_model(replace(loaded, warnings=[]), shapes, dynamic_batch))
+    except InvalidInput as error:
+        if not error.op:  # the shapes themselves are no shapes of the model's inputs
+            raise
+        return CheckReport((error,), tuple(loaded.warnings))
     except (InvalidModel, Unsupported) as error:
         # What shows only when the model is whole is not found by looking at its nodes.
         problems = find_problems(loaded, shapes, sizes_are_final=not dynamic_batch) or [error]

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import onnx
 
-from jitney.errors import InvalidInput, IoError, Mismatch
+from jitney.errors import Error, InvalidInput, InvalidModel, IoError, Mismatch
 
 from .atomic import StagedFile
-from .dims import Shapes
+from .dims import Shapes, shapes_of_file
 from .dynamic_batch import open_batch
 from .images import PREFIX
 from .infer import infer_shapes
@@ -67,11 +67,11 @@ def convert(
         report.onnx_bytes = loaded.size
         report.onnx_nodes = _count_onnx(loaded.proto.graph)
         report.warnings = loaded.warnings
-    with timer.stage("lower", 0.1):
+    with timer.stage("lower", 0.1), _blaming_shapes(loaded, shapes):
         model = lower(loaded, shapes, sizes_are_final=not dynamic_batch)
         report.lowered_nodes = _count(model.graph)
         specs = input_specs(model)
-    with timer.stage("simplify", 0.25):
+    with timer.stage("simplify", 0.25), _blaming_shapes(loaded, shapes):
         report.passes = _simplify(model, dynamic_batch, stop_after, dump, timer.within(0.25, 0.6))
         declare_states(model, states)
         report.nodes = _count(model.graph)
@@ -116,8 +116,10 @@ def verify(
     """Compares a .jny file with the ONNX model that it was made from, on random inputs or on those of a sample."""
     _check_settings(seed)
     loaded = load(source)
-    model = lower(loaded, shapes)
-    subject = Subject(converted, loaded, input_specs(model), _rebuilder(shapes, False))
+    with _blaming_shapes(loaded, shapes):
+        fixed = shapes_of_file(converted, loaded.proto.graph, shapes)
+        model = lower(loaded, fixed)
+    subject = Subject(converted, loaded, input_specs(model), _rebuilder(fixed, False))
     return verify_model(subject, sample=sample, seed=seed)
 
 
@@ -148,10 +150,35 @@ def compile_model(
     loaded: Loaded, shapes: Shapes | None = None, dynamic_batch: bool = False, spread_sequences: bool = False
 ) -> Model:
     """What `convert` does between loading and writing, for callers that change the loaded model or keep the result themselves."""
-    model = lower(loaded, shapes, sizes_are_final=not dynamic_batch, spread_sequences=spread_sequences)
-    _simplify(model, dynamic_batch, None, None, None)
+    with _blaming_shapes(loaded, shapes):
+        model = lower(loaded, shapes, sizes_are_final=not dynamic_batch, spread_sequences=spread_sequences)
+        _simplify(model, dynamic_batch, None, None, None)
     model.metadata = _metadata(loaded)
     return model
+
+
+@contextmanager
+def _blaming_shapes(loaded: Loaded, shapes: Shapes | None) -> Iterator[None]:
+    """A model that is valid as it is does not break the standard: the sizes that the user gave contradict it."""
+    try:
+        yield
+    except InvalidModel as error:
+        if not isinstance(shapes, Mapping) or not shapes or not _is_valid(loaded):
+            raise
+        given = " ".join(f"--shape {name}={','.join(map(str, shape))}" for name, shape in shapes.items())
+        blamed = InvalidInput(f"with {given}: {error.message}", node=error.node, op=error.op, hint="try other sizes")
+        blamed.opset, blamed.inputs = error.opset, error.inputs
+        raise blamed from error
+
+
+def _is_valid(loaded: Loaded) -> bool:
+    try:
+        compile_model(loaded)
+    except InvalidModel:
+        return False
+    except Error:  # what the model lacks says nothing of this
+        pass
+    return True
 
 
 def _simplify(

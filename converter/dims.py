@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 
@@ -39,6 +40,26 @@ def input_types(inputs: Sequence[onnx.ValueInfoProto], shapes: Shapes) -> dict[s
         name: (dtype, shape if shape is None else [fixed.get(dim, dim) for dim in shape])
         for name, (dtype, shape) in types.items()
     }
+
+
+def shapes_of_file(converted: str | os.PathLike[str] | bytes, graph: onnx.GraphProto, shapes: Shapes | None) -> Shapes:
+    """`shapes`, and for other inputs of the ONNX graph what the .jny file fixes where the graph does not."""
+    from jitney import Model
+
+    infos = {info.name: info for info in graph.input}
+    result = dict(shapes or {})
+    for known in Model(converted).inputs:
+        info = infos.get(known.name)
+        if info is None or known.shape is None or known.name in result:
+            continue
+        declared = [dim.dim_value for dim in info.type.tensor_type.shape.dim]
+        if not info.type.tensor_type.HasField("shape"):
+            declared = [0] * len(known.shape)
+        if len(declared) == len(known.shape) and any(
+            isinstance(size, int) and old <= 0 for size, old in zip(known.shape, declared, strict=True)
+        ):
+            result[known.name] = [old if old > 0 else size for size, old in zip(known.shape, declared, strict=True)]
+    return result
 
 
 def _dtype(info: onnx.ValueInfoProto) -> int:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class OutputCheck:
-    """One output compared with the reference's. The numbers are those of the worst place, relative to what was allowed there."""
+    """One output compared with the reference's. The error is that of the worst place, relative to what was allowed there."""
 
     name: str
     error: float
@@ -16,7 +16,7 @@ class OutputCheck:
     tolerance: float
     """Largest absolute difference allowed where the error is worst."""
     magnitude: float
-    """Largest absolute value of the reference."""
+    """Largest absolute value of the reference, in the whole output."""
     place: str = ""
     """Where the error is worst, if the output was compared piece by piece, e.g. "axis 1 index 3"."""
 
@@ -25,10 +25,26 @@ class OutputCheck:
         """Whether the difference is allowed."""
         return self.error <= self.tolerance
 
-    def __str__(self) -> str:
+    @property
+    def verdict(self) -> str:
+        """The error, what was allowed, and where."""
         where = f" at {self.place}" if self.place else ""
         sign = "≤" if self.ok else ">"
-        return f"{self.name}: error {self.error:.3g} {sign} {self.tolerance:.3g}{where}, largest value {self.magnitude:.3g}"
+        return f"{self.error:.3g} {sign} {self.tolerance:.3g}{where}"
+
+    def __str__(self) -> str:
+        return f"{self.name}: error {self.verdict}, largest value {self.magnitude:.3g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "name": self.name,
+            "error": self.error,
+            "tolerance": self.tolerance,
+            "magnitude": self.magnitude,
+            "place": self.place,
+            "ok": self.ok,
+        }
 
 
 @dataclass(frozen=True)
@@ -60,17 +76,7 @@ class Verification:
             "reason": self.reason,
             "reference": self.reference,
             "seconds": self.seconds,
-            "outputs": [
-                {
-                    "name": o.name,
-                    "error": o.error,
-                    "tolerance": o.tolerance,
-                    "magnitude": o.magnitude,
-                    "place": o.place,
-                    "ok": o.ok,
-                }
-                for o in self.outputs
-            ],
+            "outputs": [check.to_dict() for check in self.outputs],
         }
 
 

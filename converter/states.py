@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jitney.errors import InvalidInput, Unsupported
 
-from .ir import Model, known_shape
+from .ir import Model, Value, known_shape
 from .tensors import dtype_name
 
 
@@ -33,6 +33,13 @@ def declare_states(model: Model, states: Mapping[str, str] | None) -> None:
         model.graph.states.append(pair)
 
 
+def _example(value: Value) -> str:
+    """A --shape that fits the input: open sizes are 1 in it."""
+    if value.shape is None:
+        return " with --shape"
+    return f": --shape {value.name}={','.join(str(dim) if isinstance(dim, int) else '1' for dim in value.shape)}"
+
+
 def _check_types(model: Model, input_index: int, output_index: int) -> None:
     before, after = model.graph.inputs[input_index], model.graph.outputs[output_index]
     name = f"the state '{before.name}'"
@@ -43,7 +50,7 @@ def _check_types(model: Model, input_index: int, output_index: int) -> None:
         dims = "any shape" if before.shape is None else ", ".join("?" if dim is None else str(dim) for dim in before.shape)
         raise Unsupported(
             f"{name} has open sizes ({dims}), so that it cannot be kept between runs",
-            hint=f"fix them: --shape {before.name}=1,128 (state and --dynamic-batch do not go together)",
+            hint=f"fix them{_example(before)} (state and --dynamic-batch do not go together)",
         )
     fits = after.shape is None or (
         len(after.shape) == len(shape)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from jitney.errors import InvalidModel, Unsupported
+from jitney.errors import InvalidModel, IoError, Unsupported
 
 Array = npt.NDArray[np.generic]
 
@@ -96,9 +96,14 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, label: str) -> Arra
         )
     try:
         if not path.is_file():
-            raise OSError("it is no file")
+            raise IoError(
+                f"there is no file '{folder / location}', in which {label} lies",
+                hint="copy it beside the model; models of some exporters consist of several files",
+            )
         size = path.stat().st_size
         offset, length = int(entries.get("offset", "0")), int(entries.get("length", "-1"))
+    except IoError:
+        raise
     except (OSError, ValueError) as error:
         raise InvalidModel(f"the external data of {label} cannot be read: {error}") from error
     if length < 0:

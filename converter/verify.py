@@ -11,11 +11,12 @@ from typing import Final
 
 import numpy as np
 
-from jitney.errors import Error, OutOfMemory
+from jitney.errors import Error, InvalidInput, OutOfMemory
 
 from .compare import check_output, with_noise
 from .load import Loaded
 from .reference import BudgetExceeded, Crashed, Reference
+from .reference_reason import reason_of
 from .report import OutputCheck, Verification
 from .sample import Array, Feeds, InputSpec, Sample, draw, load_sample, random_feeds
 from .selection import chosen_by, with_outputs
@@ -59,7 +60,7 @@ def verify_model(
     try:
         _refuse_chance(subject)
         with open_reference(subject.source, start + budget) as reference:
-            fed, expected = first_that_runs(reference, feeds)
+            fed, expected = first_that_runs(reference, feeds, is_sample=sample is not None)
             name = reference.name
             checks = _compare(subject, reference, fed, expected, seed)
             name = reference.name
@@ -95,7 +96,7 @@ def open_reference(source: Loaded, deadline: float) -> Reference:
     except (BudgetExceeded, Crashed):
         raise
     except Exception as error:
-        raise NotVerifiable(f"no reference can load the model: {_first_line(error).rstrip('.')}{_advice()}") from error
+        raise NotVerifiable(f"no reference can load the model: {reason_of(error).rstrip('.')}{_advice()}") from error
 
 
 def _advice() -> str:
@@ -103,15 +104,34 @@ def _advice() -> str:
     return "" if importlib.util.find_spec("onnxruntime") else "; ONNX Runtime knows more models: pip install onnxruntime"
 
 
-def first_that_runs(reference: Reference, candidates: Iterable[Feeds]) -> tuple[Feeds, dict[str, Array]]:
-    """The first inputs that the reference accepts: which sizes suit a model is not written in it."""
+def first_that_runs(
+    reference: Reference, candidates: Iterable[Feeds], *, is_sample: bool = False
+) -> tuple[Feeds, dict[str, Array]]:
+    """The first inputs that the reference accepts, and for which it says anything: which sizes suit a model is not written in it.
+
+    Raises InvalidInput if inputs of the user's own are refused."""
     failure = "there are no inputs to try"
-    for feeds in candidates:
-        result = _attempt(reference, feeds)
-        if not isinstance(result, str):
-            return feeds, result
-        failure = result
-    raise NotVerifiable(f"{reference.name} cannot run the model: {failure}{_advice()}")
+    empty = ""
+    try:
+        for feeds in candidates:
+            result = _attempt(reference, feeds)
+            if isinstance(result, str):
+                failure = result
+            elif not all(isinstance(array, np.ndarray) and array.size == 0 for array in result.values()):
+                return feeds, result
+            else:
+                empty = empty or f"all outputs are empty (with {_shapes(feeds)})"
+    except BudgetExceeded:
+        if not empty:
+            raise
+    if empty:
+        raise NotVerifiable(f"{empty}; give other sizes with --shape, or inputs with --sample")
+    if is_sample:
+        raise InvalidInput(
+            f"{reference.name} cannot run the model on the sample: {failure}",
+            hint=f"give arrays that suit the model; --no-verify needs none{_advice()}",
+        )
+    raise NotVerifiable(f"{reference.name} cannot run the model: {failure}; --shape or --sample give what suits it{_advice()}")
 
 
 def _attempt(reference: Reference, feeds: Feeds) -> dict[str, Array] | str:
@@ -121,8 +141,11 @@ def _attempt(reference: Reference, feeds: Feeds) -> dict[str, Array] | str:
     except (BudgetExceeded, Crashed):
         raise
     except Exception as error:
-        shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in feeds.items())
-        return f"{_first_line(error)} (with {shapes})"
+        return f"{reason_of(error)} (with {_shapes(feeds)})"
+
+
+def _shapes(feeds: Feeds) -> str:
+    return ", ".join(f"{name} {list(array.shape)}" for name, array in feeds.items())
 
 
 def _compare(subject: Subject, reference: Reference, feeds: Feeds, expected: dict[str, Array], seed: int) -> list[OutputCheck]:
@@ -183,8 +206,3 @@ def _look_behind_choices(
                 check = replace(check, error=0.0, place=f"compared at {', '.join(behind)}, which it is chosen by")
         result.append(check)
     return result
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:300] if lines else type(error).__name__

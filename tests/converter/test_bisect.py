@@ -104,6 +104,10 @@ def test_a_faulty_kernel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.stage == "lowering" and found.node is not None
     assert found.node.node == "gate0" and "hard_sigmoid" in found.node.kernel
     assert "the reference backend gives the right result" in str(found)
+    described = found.to_dict()["node"]
+    assert (
+        described["error"] and described["error"] in str(found) and described["check"]["error"] > described["check"]["tolerance"]
+    )
 
 
 def test_nothing_is_wrong() -> None:

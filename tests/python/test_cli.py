@@ -252,6 +252,7 @@ def test_verify(conv: Path, linear: Path, tmp_path: Path) -> None:
     data[-1] ^= 0x40
     damaged.write_bytes(data)
     failed("verify", damaged, conv.with_suffix(".onnx"))
+    assert "checksum" in failed("info", damaged)
 
 
 def test_verify_of_another_model(conv: Path, folder: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from jitney.cli import console
 from jitney.cli.options import Json, ShapeList, parse_shapes
-from jitney.errors import Error, IoError
+from jitney.errors import Error, InvalidModel, IoError
 from jitney.extras import require
 from jitney.model import TensorInfo
 from jitney.reports import PlanReport
@@ -88,11 +88,11 @@ def _dtypes(row: OpRow) -> str:
 
 
 def _plan(session: Session, shapes: dict[str, tuple[int, ...]]) -> tuple[PlanReport | None, str]:
-    """A plan for the shapes. If some are open, the failure to plan is a finding; if all are given, it is an error."""
+    """A plan for the shapes. Failure is a finding if some are open; if all are given, or the file is damaged, it is an error."""
     try:
         return session.plan_report(shapes), ""
     except Error as error:
-        if shapes:
+        if shapes or isinstance(error, InvalidModel):
             raise
         return None, error.message
 
