@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Final
 
@@ -24,6 +25,8 @@ RUNNERS: tuple[str, ...] = ("onnxruntime", "evaluator")
 _MOST_BYTES: Final = 3 << 28
 """What the process may allocate, besides 16 times the model's size."""
 
+_MOST_THREADS: Final = 8
+
 
 class Reference:
     """A model and what runs it. `deadline` is a time of time.monotonic()."""
@@ -36,6 +39,7 @@ class Reference:
         self._most_bytes = _MOST_BYTES + 16 * _size(source)
         as_it_is = source.path is not None and not source.pictures
         self._model = os.fspath(source.path) if as_it_is else _with_data(source).SerializeToString()  # type: ignore[arg-type]
+        self._threads = 1 if _rounds_by_thread(source.proto) else _MOST_THREADS
         self._runners = [*RUNNERS]
         self._crash = ""
         self._process: ReferenceProcess | None = None
@@ -70,9 +74,8 @@ class Reference:
         while True:
             self._process = self._process if self._process is not None and self._process.alive else borrow()
             try:
-                self.name = (
-                    self._process.call(self._deadline, "load", self._runners[0], self._model, self._most_bytes) + self._crash
-                )
+                request = ("load", self._runners[0], self._model, self._most_bytes, self._threads)
+                self.name = self._process.call(self._deadline, *request) + self._crash
                 return
             except Crashed as error:
                 self._note_crash(error)
@@ -92,6 +95,19 @@ class Reference:
         self._crash = f" ({crashed} crashed: {error})"
         if not self._runners:
             raise Crashed(f"the reference crashed: {crashed} was {error}") from error
+
+
+def _rounds_by_thread(proto: onnx.ModelProto) -> bool:
+    """Whether ONNX Runtime's result depends on its threads: each rounds the states of its own part of the batch."""
+
+    def found(nodes: Iterable[onnx.NodeProto]) -> bool:
+        return any(
+            node.op_type == "DynamicQuantizeLSTM"
+            or any(found(graph.node) for attribute in node.attribute for graph in (attribute.g, *attribute.graphs))
+            for node in nodes
+        )
+
+    return found(proto.graph.node) or any(found(function.node) for function in proto.functions)
 
 
 def _size(source: Loaded) -> int:

@@ -1,8 +1,8 @@
 """The program of the process in which the ONNX model runs: reads requests from stdin and answers on stdout, both pickled.
 
 It is started as a script, so that it imports no more than it needs, and it ends when its stdin does, or when nobody has asked
-it anything for a while. Requests: ("load", runner, path or bytes, most bytes to allocate), ("run", feeds), ("forget",). The
-first is ("path", sys.path), which gets no answer.
+it anything for a while. Requests: ("load", runner, path or bytes, most bytes to allocate, most threads), ("run", feeds),
+("forget",). The first is ("path", sys.path), which gets no answer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
                 if verb == "load":
                     run = None
                     _limit_memory(operands[2])
-                    run, result = _RUNNERS[operands[0]](operands[1])
+                    run, result = _RUNNERS[operands[0]](operands[1], operands[3])
                 elif verb == "run" and run is not None:
                     result = run(operands[0])
                 elif verb == "forget":
@@ -65,12 +65,12 @@ def _limit_memory(limit: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def _onnx_runtime(model: str | bytes) -> tuple[Callable[[Any], Any], str]:
+def _onnx_runtime(model: str | bytes, threads: int) -> tuple[Callable[[Any], Any], str]:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    options.intra_op_num_threads = min(os.cpu_count() or 1, 8)
+    options.intra_op_num_threads = min(os.cpu_count() or 1, threads)
     options.enable_cpu_mem_arena = False  # it takes memory in steps of twice the last
     # Its layout-changing optimisations are not what the model says.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
@@ -78,7 +78,7 @@ def _onnx_runtime(model: str | bytes) -> tuple[Callable[[Any], Any], str]:
     return lambda feeds: session.run(None, feeds), f"ONNX Runtime {onnxruntime.__version__}"
 
 
-def _evaluator(model: str | bytes) -> tuple[Callable[[Any], Any], str]:
+def _evaluator(model: str | bytes, threads: int) -> tuple[Callable[[Any], Any], str]:
     import numpy as np
     import onnx
     from onnx.reference import ReferenceEvaluator
@@ -96,7 +96,7 @@ def _evaluator(model: str | bytes) -> tuple[Callable[[Any], Any], str]:
     return run, f"onnx {onnx.__version__}'s evaluator"
 
 
-_RUNNERS: dict[str, Callable[[str | bytes], tuple[Callable[[Any], Any], str]]] = {
+_RUNNERS: dict[str, Callable[[str | bytes, int], tuple[Callable[[Any], Any], str]]] = {
     "onnxruntime": _onnx_runtime,
     "evaluator": _evaluator,
 }

@@ -66,12 +66,17 @@ def reverse_sequence(node: OnnxNode) -> Value:
         raise node.invalid(f"batch_axis is {batch_axis} and time_axis {node.integer('time_axis')}; one must be 0, the other 1")
     swap = [1, 0, *range(2, rank)]
     batches = x if batch_axis == 0 else node.emit("transpose", [x], perm=swap)
+    y = reversed_up_to(node, batches, lengths)
+    return y if batch_axis == 0 else node.emit("transpose", [y], perm=swap)
+
+
+def reversed_up_to(node: OnnxNode, batches: Value, lengths: Value) -> Value:
+    """Each sequence with its first steps, as many as its length (int64) says, backwards. The axes are batch, time and others."""
     time = positions(node, size_of_axis(node, batches, 1), 0)
     column = node.emit("unsqueeze", [lengths, node.int64s([1])])
     reversed_time = node.emit("sub", [node.emit("sub", [column, node.int64s(1)]), time])
     source = node.emit("where", [node.emit("less", [time, column]), reversed_time, time])
-    y = node.emit("gather_nd", [batches, node.emit("unsqueeze", [source, node.int64s([2])])], batch_dims=1)
-    return y if batch_axis == 0 else node.emit("transpose", [y], perm=swap)
+    return node.emit("gather_nd", [batches, node.emit("unsqueeze", [source, node.int64s([2])])], batch_dims=1)
 
 
 @lowers("TensorScatter")

@@ -153,11 +153,11 @@ def dynamic_quantize_linear(node: OnnxNode) -> list[Value | None]:
     return [*dynamically_quantised(node, node.operand(0))]
 
 
-def dynamically_quantised(node: OnnxNode, x: Value) -> tuple[Value, Value, Value]:
-    """x as uint8, the scale and the zero point that its range (0 included) asks for."""
+def dynamically_quantised(node: OnnxNode, x: Value, in_range: Value | None = None) -> tuple[Value, Value, Value]:
+    """x as uint8, the scale and the zero point that its range (0 included), or the one of `in_range`, asks for."""
     zero = node.constant(0.0, FLOAT)
     ends = [
-        node.emit(kind, [zero, node.emit("reduce", [x], kind=kind, keep_dims=0, noop_with_empty_axes=0)])
+        node.emit(kind, [zero, node.emit("reduce", [in_range or x], kind=kind, keep_dims=0, noop_with_empty_axes=0)])
         for kind in ("min", "max")
     ]
     width = node.emit("sub", [ends[1], ends[0]])

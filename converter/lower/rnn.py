@@ -6,7 +6,9 @@ from typing import Final
 
 from ..ir import Attribute, Value
 from .foreign import MICROSOFT
+from .indexing import reversed_up_to
 from .integers import FLOAT, dynamically_quantised
+from .masks import as_int64, positions, size_of_axis
 from .node import OnnxNode
 from .registry import lowers
 
@@ -43,13 +45,20 @@ def rnn(node: OnnxNode) -> list[Value | None]:
     return results
 
 
-def emit_rnn(node: OnnxNode, operands: list[Value | None]) -> list[Value | None]:
-    """The IR's op for a node with the attributes of RNN, GRU or LSTM; the operands have time as their outermost axis."""
+def emit_rnn(
+    node: OnnxNode, operands: list[Value | None], *, quantised_state: int = 0, only: int | None = None
+) -> list[Value | None]:
+    """The IR's op for a node with the attributes of RNN, GRU or LSTM; the operands have time as their outermost axis. `only` is
+    the direction that the operands belong to, if not to all; it then runs forward."""
     kind = node.op.removeprefix("DynamicQuantize")
     direction = node.text("direction")
     if direction not in ("forward", "reverse", "bidirectional"):
         raise node.invalid(f"the direction '{direction}' is none of forward, reverse and bidirectional")
     names, alpha, beta = _activations(node, kind, 2 if direction == "bidirectional" else 1)
+    if only is not None:
+        each = len(_DEFAULTS[kind])
+        direction = "forward"
+        names, alpha, beta = (listed[only * each : (only + 1) * each] for listed in (names, alpha, beta))
     wanted = [index == 0 or node.wants(index) for index in range(node.output_count)]
     return node.emit_results(
         "rnn",
@@ -62,7 +71,7 @@ def emit_rnn(node: OnnxNode, operands: list[Value | None]) -> list[Value | None]
         beta=beta,
         clip=node.number("clip") if node.has("clip") else 0.0,
         input_forget=node.integer("input_forget") if node.has("input_forget") else 0,
-        quantised_state=int(kind != node.op),
+        quantised_state=quantised_state,
         linear_before_reset=node.integer("linear_before_reset") if node.has("linear_before_reset") else 0,
     )
 
@@ -70,11 +79,56 @@ def emit_rnn(node: OnnxNode, operands: list[Value | None]) -> list[Value | None]
 @lowers("DynamicQuantizeLSTM", domain=MICROSOFT)
 def dynamic_quantize_lstm(node: OnnxNode) -> list[Value | None]:
     """Weights are integers with inputs innermost; x as a whole, and the state in each step, are rounded to 8 bits."""
-    quantised, scale, zero = dynamically_quantised(node, node.operand(0))
+    lengths = node.input(4)
+    steps_in_range = None if lengths is None else _up_to_the_longest(node, node.operand(0), as_int64(node, lengths))
+    quantised, scale, zero = dynamically_quantised(node, node.operand(0), steps_in_range)
     attributes: dict[str, Attribute] = {"axis": -1, "block": 0, "to": FLOAT, "saturate": 1}
     x = node.emit("dequantize", [quantised, scale, zero], **attributes)
     w, r = (_dequantised(node, node.operand(index), node.operand(at), node.operand(at + 1)) for index, at in ((1, 8), (2, 10)))
-    return emit_rnn(node, [x, w, r, *(node.input(index) for index in range(3, 8))])
+    operands = [x, w, r, *(node.input(index) for index in range(3, 8))]
+    # What a sequence that has ended adds to the rounding of the others: ONNX Runtime reads the last step of y, if there is y.
+    quantised_state = 1 if node.wants(0) else 2
+    if lengths is None or node.text("direction") == "forward":
+        return emit_rnn(node, operands, quantised_state=quantised_state)
+    return _by_direction(node, operands, as_int64(node, lengths), quantised_state)
+
+
+def _up_to_the_longest(node: OnnxNode, x: Value, lengths: Value) -> Value:
+    """x with zeros for the steps that no sequence has."""
+    longest = node.emit("reduce", [lengths], kind="max", keep_dims=0, noop_with_empty_axes=0)
+    inside = node.emit("less", [positions(node, size_of_axis(node, x, 0), 2), longest])
+    return node.emit("where", [inside, x, node.constant(0.0, FLOAT)])
+
+
+def _by_direction(node: OnnxNode, operands: list[Value | None], lengths: Value, quantised_state: int) -> list[Value | None]:
+    """Each direction as a network that runs forward: what is rounded together are the first steps of all sequences, then their
+    second ones, wherever they begin."""
+
+    def backwards(value: Value) -> Value:
+        swapped = node.emit("transpose", [value], perm=[1, 0, 2])
+        return node.emit("transpose", [reversed_up_to(node, swapped, lengths)], perm=[1, 0, 2])
+
+    directions = ["forward", "reverse"] if node.text("direction") == "bidirectional" else ["reverse"]
+    parts: list[list[Value | None]] = []
+    for index, direction in enumerate(directions):
+        own = [
+            value if value is None or place in (0, 4) else node.emit("gather", [value, node.int64s([index])], axis=0)
+            for place, value in enumerate(operands)
+        ]
+        x = own[0]
+        assert x is not None, "the arity was checked"
+        if direction == "reverse":
+            own[0] = backwards(x)
+        results = [*emit_rnn(node, own, quantised_state=quantised_state, only=index)]
+        y = results[0]
+        if direction == "reverse" and y is not None:
+            flat = node.emit("squeeze", [y, node.int64s([1])])
+            results[0] = node.emit("unsqueeze", [backwards(flat), node.int64s([1])])
+        parts.append(results)
+    return [
+        None if None in along else node.emit("concat", [*along], axis=1 if place == 0 else 0)
+        for place, along in enumerate(zip(*parts, strict=True))
+    ]
 
 
 def _dequantised(node: OnnxNode, weights: Value, scale: Value, zero: Value) -> Value:

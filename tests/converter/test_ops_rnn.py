@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 from onnx import helper, numpy_helper
 from op_check import Array, assert_same, check, floats, make_model, model_of, over_versions, reference, rng, run_jny, value
 
+from jitney.converter.load import load
+from jitney.converter.reference import Reference
 from jitney.errors import InvalidModel
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -208,18 +211,52 @@ def quantised_lstm(
     return model, fed
 
 
+def on_one_thread(model: onnx.ModelProto, fed: dict[str, Array]) -> dict[str, Array]:
+    """ONNX Runtime's outputs. On more threads, each rounds the states of its own part of the batch."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return dict(zip([info.name for info in model.graph.output], session.run(None, fed)))
+
+
 @pytest.mark.parametrize("bits", [np.int8, np.uint8])
 @pytest.mark.parametrize("per_column", [False, True])
 @pytest.mark.parametrize("directions", [1, 2])
 def test_dynamically_quantised(bits: type, per_column: bool, directions: int) -> None:
-    """As ONNX Runtime on one thread: on more, each rounds its part of the batch by itself."""
     operands = network("LSTM", steps=6, batch=3, inputs=20, hidden=16, directions=directions)
     model, fed = quantised_lstm(operands, bits, per_column=per_column, hidden=16, directions=directions)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    expected = dict(zip(["y", "yh", "yc"], session.run(None, fed)))
+    expected = on_one_thread(model, fed)
     for simplify, backend in ((False, "reference"), (True, "auto")):
         actual = run_jny(model, fed, simplify=simplify, backend=backend)
         for name in expected:
             assert_same(actual[name], expected[name], 1e-4)
+
+
+@pytest.mark.parametrize("lengths", [[3, 3], [7, 3], [4, 5]])
+@pytest.mark.parametrize("directions", [1, 2])
+@pytest.mark.parametrize("outputs", [["y", "yh", "yc"], ["yh"]])
+def test_dynamically_quantised_sequences_that_end_early(lengths: list[int], directions: int, outputs: list[str]) -> None:
+    """Steps that no sequence has do not count in the range of x, nor do, where y is wanted, states of sequences that ended."""
+    operands = network("LSTM", steps=7, batch=2, inputs=20, hidden=16, directions=directions)
+    model, fed = quantised_lstm(operands, np.int8, per_column=False, hidden=16, directions=directions)
+    node = model.graph.node[0]
+    node.input[4] = "lengths"
+    model.graph.input.append(value("lengths", [2], onnx.TensorProto.INT32))
+    node.output[:] = [name if name in outputs else "" for name in node.output]
+    del model.graph.output[:]
+    model.graph.output.extend(value(name) for name in outputs)
+    fed["lengths"] = np.array(lengths, np.int32)
+    expected = on_one_thread(model, fed)
+    for simplify, backend in ((False, "reference"), (True, "auto")):
+        actual = run_jny(model, fed, simplify=simplify, backend=backend)
+        for name in outputs:
+            assert_same(actual[name], expected[name], 1e-5)
+
+
+def test_verification_compares_with_one_thread() -> None:
+    operands = network("LSTM", steps=6, batch=16, inputs=20, hidden=16, directions=2)
+    model, fed = quantised_lstm(operands, np.int8, per_column=False, hidden=16, directions=2)
+    with Reference(load(model), time.monotonic() + 60) as reference:
+        actual = reference.run(fed)
+    for name, expected in on_one_thread(model, fed).items():
+        np.testing.assert_array_equal(actual[name], expected)

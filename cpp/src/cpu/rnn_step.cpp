@@ -220,7 +220,11 @@ class RnnStep final : public Step {
     const RnnGates& gates = gates_[direction];
     const float* seen = buffers.h;
     if (spec_.quantised_state) {
-      quantise_rnn_state(buffers.h, batch_ * hidden_, buffers.scratch);
+      std::copy_n(buffers.h, batch_ * hidden_, buffers.scratch);
+      for (std::size_t b = 0; b < batch_; ++b)
+        if (spec_.dropped(direction, static_cast<std::int64_t>(t), buffers.lengths[b]))
+          std::fill_n(buffers.scratch + b * hidden_, hidden_, 0.0F);
+      quantise_rnn_state(buffers.scratch, batch_ * hidden_, buffers.scratch);
       seen = buffers.scratch;
     }
     multiply(run, first_grid_, recurrent(seen, r, first_, sums, width_));

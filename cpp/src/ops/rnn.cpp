@@ -261,7 +261,10 @@ void compute_rnn(const ComputeContext& ctx) {
     }
     for (std::int64_t step = 0; step < steps; ++step) {
       const std::int64_t t = spec.reversed[d] ? steps - 1 - step : step;
-      const std::vector<std::vector<double>> seen = spec.quantised_state ? quantised(h) : h;
+      std::vector<std::vector<double>> seen = h;
+      for (std::size_t b = 0; b < sequences; ++b)
+        if (spec.dropped(d, t, lengths[b])) seen[b] = zeros;
+      if (spec.quantised_state) seen = quantised(seen);
       for (std::size_t b = 0; b < sequences; ++b) {
         const bool inside = t < lengths[b];
         if (inside) {
@@ -301,7 +304,10 @@ RnnSpec rnn_spec(const Node& node) {
   }
   spec.clip = node.number("clip", 0);
   spec.input_forget = node.integer("input_forget", 0) != 0;
-  spec.quantised_state = node.integer("quantised_state", 0) != 0;
+  const std::int64_t quantised_state = node.integer("quantised_state", 0);
+  if (quantised_state < 0 || quantised_state > 2) reject(node, "quantised_state must be 0, 1 or 2");
+  spec.quantised_state = quantised_state != 0;
+  spec.drops_ended = quantised_state == 1;
   if (spec.quantised_state && spec.kind != RnnKind::lstm) reject(node, "quantised_state belongs to the kind lstm alone");
   spec.linear_before_reset = node.integer("linear_before_reset", 0) != 0;
   const auto& names = std::get<std::vector<std::string>>(*node.find("activations"));

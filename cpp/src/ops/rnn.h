@@ -34,6 +34,12 @@ struct RnnSpec {
   bool input_forget = false;
   bool linear_before_reset = false;
   bool quantised_state = false;  // lstm: products with R take the state as quantise_rnn_state() leaves it
+  bool drops_ended = false;      // the states of sequences that ended are zeros when they are rounded with the others
+
+  /// Whether at step t the state of a sequence of this length, which ended before the last step, counts as zeros.
+  bool dropped(std::size_t direction, std::int64_t t, std::int64_t length) const {
+    return drops_ended && !reversed[direction] && t > length;
+  }
 
   std::size_t directions() const noexcept { return reversed.size(); }
   /// Blocks of W, R and each half of the bias: i o f c; z r h; or one.

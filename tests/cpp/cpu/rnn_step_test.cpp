@@ -90,8 +90,10 @@ TEST_CASE("rnn: attributes") {
     }
   }
   for (const std::int64_t steps : {1, 4}) {
-    Case c = make(rng, {"lstm", "bidirectional", steps, 3, 6, 9, true, false, {{"quantised_state", std::int64_t{1}}}});
-    check_case(c, 0.05);  // a state may be rounded the other way
+    for (const std::int64_t quantised : {1, 2}) {
+      Case c = make(rng, {"lstm", "bidirectional", steps, 3, 6, 9, true, false, {{"quantised_state", quantised}}});
+      check_case(c, 0.05);  // a state may be rounded the other way
+    }
   }
   for (const char* function : {"relu", "leaky_relu", "thresholded_relu", "hard_sigmoid", "elu", "softsign", "softplus"}) {
     CAPTURE(function);
