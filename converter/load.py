@@ -14,6 +14,7 @@ from onnx import checker, defs
 
 from jitney.errors import InvalidInput, InvalidModel, IoError, Unsupported
 
+from .file_kind import kind_of
 from .images import take_pictures
 
 OLDEST_OPSET: Final = 1
@@ -106,10 +107,19 @@ def _parse(data: bytes, label: str) -> onnx.ModelProto:
         proto = onnx.ModelProto()
         proto.ParseFromString(data)
     except DecodeError as error:
+        _refuse_other_kinds(data, label)
         raise InvalidModel(
             f"{label} is no ONNX model, or only a part of one: {error}", hint="was the file cut off while it was copied?"
         ) from error
+    if not proto.HasField("graph"):
+        _refuse_other_kinds(data, label)
     return proto
+
+
+def _refuse_other_kinds(data: bytes, label: str) -> None:
+    kind = kind_of(data)
+    if kind is not None:
+        raise InvalidModel(f"{label} is no ONNX model but {kind[0]}", hint=kind[1])
 
 
 def _check_text(message: Message, label: str) -> None:

@@ -158,8 +158,17 @@ def _without_bad_inputs(inputs: list[onnx.ValueInfoProto], scope: Scope, context
         except (InvalidModel, Unsupported) as error:  # noqa: PERF203
             explain(error, None)
             context.unsupported.append(error)
-            scope.values[info.name] = Poison(info.name)
+            scope.values[info.name] = _poisoned_input(info)
     return good
+
+
+def _poisoned_input(info: onnx.ValueInfoProto) -> Poison:
+    tensor = info.type.tensor_type
+    dtype = tensor.elem_type if tensor.elem_type in onnx.TensorProto.DataType.values() else onnx.TensorProto.UNDEFINED
+    if not tensor.HasField("shape"):
+        return Poison(info.name, dtype)
+    sizes = [dim.dim_value if dim.dim_value > 0 else None for dim in tensor.shape.dim]
+    return Poison(info.name, dtype, sizes)
 
 
 def _value_names(graph: onnx.GraphProto) -> set[str]:

@@ -25,6 +25,7 @@ from .node import OnnxNode
 from .problems import Origin, explain, operand_texts, origin_of
 from .registry import Result, find_lowering
 from .types import Types
+from .unknown_op import advice
 
 
 @dataclass
@@ -77,7 +78,7 @@ class Context:
         self.names, self.labels, self._counters = {*names}, {*labels}, {**counters}
         del self.unsupported[unsupported:], self.warnings[warnings:]
 
-    def note(self, error: InvalidModel) -> None:
+    def note(self, error: InvalidModel | Unsupported) -> None:
         """Raises the error, or goes on if problems are being collected."""
         if not self.collecting:
             raise error
@@ -179,9 +180,9 @@ class GraphBuilder:
             return
         try:
             scope.values[tensor.name] = constant(tensor.name, read(), tensor.data_type)
-        except InvalidModel as error:
+        except (InvalidModel, Unsupported) as error:
             self.context.note(error)
-            scope.values[tensor.name] = Poison(tensor.name)
+            scope.values[tensor.name] = Poison(tensor.name, tensor.data_type, [*tensor.dims])
 
     def find(self, name: str, scope: Scope) -> Value | None:
         """The value of that name; from outside it is captured."""
@@ -228,7 +229,7 @@ class GraphBuilder:
                 raise
             self.context.unsupported.append(error)
             del self.graph.nodes[before:]
-            results = [Poison(name) for name in proto.output]
+            results = _poisoned_results(proto, scope.opsets.get(domain, 0), domain)
         if isinstance(results, Value):
             results = [results]
         last = results[0].producer if results and results[0] is not None else None
@@ -269,7 +270,7 @@ class GraphBuilder:
         schema = _schema(proto.op_type, version, domain)
         if schema is None:
             self._look_through(proto, scope)
-            raise Unsupported("this op is not known", node=label)
+            raise Unsupported("this op is not known", node=label, hint=advice(proto.op_type, version, domain))
         attributes = read_attributes(proto, schema, scope.attributes, label)
         function = find_lowering(domain, proto.op_type, schema.since_version)
         node = OnnxNode(
@@ -287,7 +288,7 @@ class GraphBuilder:
             raise Unsupported("this op is not supported", node=label)
         if poisoned:
             self._look_through(proto, scope)
-            return [Poison(name) for name in proto.output]
+            return _poisoned_results(proto, version, domain)
         self._check_arity(node, schema)
         compound = next((value for value in inputs if isinstance(value, (SequenceValue, OptionalValue))), None)
         if compound is not None and proto.op_type not in _TAKE_COMPOUNDS:
@@ -427,6 +428,17 @@ def _schema(op: str, version: int, domain: str) -> Schema | None:
         return defs.get_schema(op, version, domain)
     except defs.SchemaError:
         return foreign_schema(domain, op)
+
+
+def _poisoned_results(proto: onnx.NodeProto, version: int, domain: str) -> list[Poison]:
+    """Of a node that cannot be lowered; of their types, only text is known."""
+    schema = _schema(proto.op_type, version, domain)
+    formal = schema.outputs if isinstance(schema, defs.OpSchema) else []
+    are_texts = [set(each.types) == {"tensor(string)"} for each in formal]
+    return [
+        Poison(name, onnx.TensorProto.STRING if index < len(are_texts) and are_texts[index] else 0)
+        for index, name in enumerate(proto.output)
+    ]
 
 
 _MOST_EXPANDED: Final = 20_000

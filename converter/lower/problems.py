@@ -56,7 +56,7 @@ def operand_texts(names: Sequence[str], values: Sequence[Value | None]) -> list[
     """Operands in words: "x: float32[1, 3]"; of many only the first."""
     texts: list[str] = []
     for name, value in zip(names[:_MOST_SHOWN], values):
-        kind = "unknown" if value is None else format_type(value)
+        kind = "unknown" if value is None or not (value.dtype or value.shape) else format_type(value)
         texts.append(f"{name}: {kind}" if name else "nothing")
     return texts if len(names) <= _MOST_SHOWN else [*texts, "…"]
 

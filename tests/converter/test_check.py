@@ -169,3 +169,29 @@ def test_a_tree_over_integers_is_refused() -> None:
     model = model_of([tree], [value("x", [2, 1], TensorProto.INT64)], [value("y")])
     model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 5))
     assert named(check(model)) == [("tree", "TreeEnsemble", "ai.onnx.ml 5")]
+
+
+@pytest.mark.parametrize(
+    ("op", "domain", "hint"),
+    [
+        ("Rellu", "", "did you mean Relu?"),
+        ("maxpool", "", "did you mean MaxPool?"),
+        ("Gelu", "", "ONNX has had Gelu since opset 20"),
+        ("FusedMatMul", "", "did you mean FusedMatMul of the domain com.microsoft?"),
+        ("LabelEncoder", "ai.onnx.ml", "does not say which version of ai.onnx.ml"),
+        (NO_OP, "", "replace the op"),
+    ],
+)
+def test_unknown_ops_are_looked_up(op: str, domain: str, hint: str) -> None:
+    model = model_of([helper.make_node(op, ["x"], ["y"], domain=domain)], [value("x", [2])], [value("y")])
+    (problem,) = check(model).problems
+    assert hint in problem.hint
+
+
+def test_operands_that_are_texts_are_called_so() -> None:
+    nodes = [node("StringConcat", ["x", "c"], ["a"], "join"), node("StringNormalizer", ["a"], ["y"], "last")]
+    texts = helper.make_tensor("c", TensorProto.STRING, [2], [b"a", b"b"])
+    report = check(model_of(nodes, [value("x", ["N"], TensorProto.STRING)], [value("y")], [texts], 20))
+    found = {error.node: error.inputs for error in report.problems}
+    assert found["join"] == ("x: string[?]", "c: string[2]") and found["last"] == ("a: string[...]",)
+    assert sum("holds strings" in error.message for error in report.problems) == 1
