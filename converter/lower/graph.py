@@ -124,7 +124,7 @@ class GraphBuilder:
         self, context: Context, name: str, parent: GraphBuilder | None = None, parent_scope: Scope | None = None
     ) -> None:
         self.context = context
-        self.types = Types(may_never_run=parent is not None and parent.types.may_never_run)
+        self.types: Types = Types(may_never_run=parent is not None and parent.types.may_never_run)
         self.graph = Graph(name)
         self.captured: dict[Value, Value] = {}
         """Stand-ins among this graph's inputs, by outer value."""

@@ -56,9 +56,9 @@ def emit_rnn(
         raise node.invalid(f"the direction '{direction}' is none of forward, reverse and bidirectional")
     names, alpha, beta = _activations(node, kind, 2 if direction == "bidirectional" else 1)
     if only is not None:
-        each = len(_DEFAULTS[kind])
         direction = "forward"
-        names, alpha, beta = (listed[only * each : (only + 1) * each] for listed in (names, alpha, beta))
+        own = slice(only * len(_DEFAULTS[kind]), (only + 1) * len(_DEFAULTS[kind]))
+        names, alpha, beta = names[own], alpha[own], beta[own]
     wanted = [index == 0 or node.wants(index) for index in range(node.output_count)]
     return node.emit_results(
         "rnn",

@@ -14,6 +14,13 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+/// Lets a signal end a run, above all Ctrl-C. Python handles signals on its main thread alone: others need not wait for its lock.
+void handle_signals(unsigned long main_thread) {
+  if (PyThread_get_thread_ident() != main_thread) return;
+  const py::gil_scoped_acquire lock;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
 std::unique_ptr<Session> make(const Model& model, std::string backend, std::size_t threads, bool check, bool profile,
                               std::size_t plan_cache_bytes, std::size_t max_contexts) {
   SessionOptions options;
@@ -23,6 +30,8 @@ std::unique_ptr<Session> make(const Model& model, std::string backend, std::size
   options.profile = profile;
   options.plan_cache_bytes = plan_cache_bytes;
   options.max_contexts = max_contexts;
+  const py::object main_thread = py::module_::import("threading").attr("main_thread")();
+  options.while_looping = [main = main_thread.attr("ident").cast<unsigned long>()] { handle_signals(main); };
   const WithoutGil released;
   return std::make_unique<Session>(model, std::move(options));
 }

@@ -10,10 +10,14 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
+from onnx import TensorProto, helper
+from onnx_models import make_onnx
 
 import jitney
+from jitney.converter.convert import convert_to_bytes
 
 
 def reference(path: Path, x: np.ndarray) -> list[np.ndarray]:
@@ -298,3 +302,29 @@ time.sleep(0.1)
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_ctrl_c_ends_an_endless_loop() -> None:
+    """In a process of its own: were the run not interrupted, nothing in this one could end it."""
+    number, flag = TensorProto.INT64, TensorProto.BOOL
+    types = {"i": number, "go": flag, "count": number, "again": flag, "more": number}
+    infos = {name: helper.make_tensor_value_info(name, dtype, []) for name, dtype in types.items()}
+    nodes = [helper.make_node("Identity", ["go"], ["again"]), helper.make_node("Add", ["count", "one"], ["more"])]
+    one = onnx.numpy_helper.from_array(np.array(1), "one")
+    parts = [[infos[name] for name in names] for names in (("i", "go", "count"), ("again", "more"))]
+    loop = helper.make_node("Loop", ["trips", "", "start"], ["y"], body=helper.make_graph(nodes, "body", *parts, [one]))
+    model = make_onnx([loop], [("trips", number, []), ("start", number, [])], [("y", number, [])])
+    code = f"""
+import _thread, threading
+import numpy as np
+import jitney
+session = jitney.Session({convert_to_bytes(model)!r}, threads=1)
+start = np.int64(0)
+threading.Timer(0.1, _thread.interrupt_main).start()
+try:
+    session.run({{"trips": np.int64(2**62), "start": start}})
+except KeyboardInterrupt:
+    print("interrupted,", session.run({{"trips": np.int64(3), "start": start}})["y"])
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert result.stdout == "interrupted, 3\n", result.stderr

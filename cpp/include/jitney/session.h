@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -28,6 +29,8 @@ struct SessionOptions {
   std::size_t max_contexts = 64;
   /// Record each step's time (see Session::profile).
   bool profile = false;
+  /// Called every now and then, on the thread of the run, while a loop of the model iterates. What it throws ends the run.
+  std::function<void()> while_looping = {};
 };
 
 /// A tensor passed to a run by name; the view's memory must stay valid during the run.

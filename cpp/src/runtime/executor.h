@@ -22,6 +22,7 @@ struct Engine {
   ThreadPool& pool;
   std::size_t threads;
   bool profile;
+  std::function<void()> while_looping = {};
 };
 
 /// Key items for a shape, and for the elements of a dense tensor (bit patterns for floats).

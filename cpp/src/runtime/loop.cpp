@@ -2,6 +2,7 @@
 #include "runtime/loop.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <limits>
 
@@ -74,6 +75,10 @@ struct LoopState {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+/// So often is SessionOptions::while_looping called.
+constexpr Clock::duration kTellingInterval = std::chrono::milliseconds(50);
+
 class Loop {
  public:
   Loop(const Engine& engine, const Plan& plan, ExecutionContext::Level& level, LoopState& state)
@@ -96,12 +101,21 @@ class Loop {
       trips_left_ = trips - i;
       step();
       go = state_.next_condition;
+      tell_of_time();
     }
     finish();
   }
 
  private:
   static constexpr std::size_t kCarried = 2;  // the first carried operand, and the body's first carried input
+
+  void tell_of_time() {
+    if (!engine_.while_looping) return;
+    const auto now = Clock::now();
+    if (now < next_telling_) return;
+    engine_.while_looping();
+    next_telling_ = now + kTellingInterval;
+  }
 
   bool given(std::size_t operand) const {
     return operand < level_.dynamic.size() && level_.dynamic[operand].dtype != DType::undefined;
@@ -335,6 +349,7 @@ class Loop {
   const Graph& body_;
   const std::size_t count_;
   std::int64_t trips_left_ = 0;
+  Clock::time_point next_telling_ = Clock::now() + kTellingInterval;
   std::size_t captured_key_ = 0;  // length of the part of the key that stays
   std::vector<KeyValue> in_key_;  // captured ones first
   std::vector<Shape> shapes_;     // of the carried values after this iteration

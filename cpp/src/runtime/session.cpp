@@ -39,8 +39,13 @@ struct Session::Impl {
         plans(options.plan_cache_bytes),
         contexts(std::max<std::size_t>(1, options.max_contexts)),
         state(std::make_shared<State::Buffers>(model.data())),
-        engine{*model.data(),  *backend, plans, ThreadPool::process(), std::max<std::size_t>(1, options.threads),
-               options.profile} {}
+        engine{*model.data(),
+               *backend,
+               plans,
+               ThreadPool::process(),
+               std::max<std::size_t>(1, options.threads),
+               options.profile,
+               options.while_looping} {}
 
   Model model;
   SessionOptions options;
