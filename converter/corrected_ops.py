@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from onnx.reference.op_run import OpRun
 
+from .corrected_loop import Loop
+from .corrected_recurrence import GRU, LSTM, RNN
+
 
 class BatchNormalization(OpRun):
     """Inference form for all opsets: the evaluator's own mixes batch statistics in when an old model states a momentum."""
@@ -36,4 +39,4 @@ class GlobalMaxPool(OpRun):
         return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
 
 
-CORRECTED: tuple[type[OpRun], ...] = (BatchNormalization, GlobalMaxPool, LRN)
+CORRECTED: tuple[type[OpRun], ...] = (BatchNormalization, GlobalMaxPool, GRU, Loop, LRN, LSTM, RNN)

@@ -12,7 +12,7 @@ import jitney
 from jitney.converter.convert import convert_to_bytes
 from jitney.converter.load import load
 from jitney.converter.lower import lower
-from jitney.errors import InvalidInput, InvalidModel, Unsupported
+from jitney.errors import InvalidInput, Unsupported
 
 
 def branch(
@@ -246,5 +246,6 @@ def test_a_branch_may_contradict_itself_until_it_is_taken(fits: bool) -> None:
 
 
 def test_two_branches_that_contradict_themselves_are_an_error() -> None:
-    with pytest.raises(InvalidModel, match=r"MatMul node '[ab]_m'"):
+    """The sizes given are to blame: others suit one of them."""
+    with pytest.raises(InvalidInput, match=r"MatMul node '[ab]_m'"):
         convert_to_bytes(_fitting(3, 5), shapes={"x": (1, 2, 4)})

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 from op_check import floats, model_of, value
 
 from jitney.converter import check, convert, verify
@@ -90,6 +90,27 @@ def test_sizes_with_non_empty_outputs_are_preferred(tmp_path: Path) -> None:
     nodes = [helper.make_node("Slice", ["x", "from", "to", "axis"], ["y"])]
     report = convert(model_of(nodes, [value("x", ["N", "M"])], [value("y")], constants), tmp_path / "m.jny")
     assert report.verification.outcome == "verified", report.verification
+
+
+def test_faults_of_the_evaluator_are_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes the axis alone, also where the definition joins all axes behind it."""
+    monkeypatch.setattr("jitney.converter.reference.RUNNERS", ("evaluator",))
+    for axis, verified in ((1, False), (2, True)):
+        node = helper.make_node("Hardmax", ["x"], ["y"], name="hard", axis=axis)
+        model = model_of([node], [value("x", [2, 3, 4])], [value("y")], opset=11)
+        found = convert(model, tmp_path / "m.jny").verification
+        assert (found.outcome == "verified") == verified
+        assert verified or ("onnx's evaluator does not compute" in found.reason and "'hard'" in found.reason)
+
+
+def test_lengths_of_sequences_are_verified_without_onnx_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jitney.converter.reference.RUNNERS", ("evaluator",))
+    weights = [numpy_helper.from_array(floats(1, 12, size, seed=size), name) for name, size in (("w", 5), ("r", 3))]
+    node = helper.make_node("LSTM", ["x", "w", "r", "", "lengths"], ["y", "h"], hidden_size=3)
+    inputs = [value("x", [6, 4, 5]), value("lengths", [4], TensorProto.INT32)]
+    sample = {"x": floats(6, 4, 5), "lengths": np.array([6, 2, 1, 3], np.int32)}
+    report = convert(model_of([node], inputs, [value("y"), value("h")], weights), tmp_path / "m.jny", sample=sample)
+    assert report.verification.outcome == "verified"
 
 
 def test_the_largest_value_is_that_of_the_whole_output(tmp_path: Path) -> None:
