@@ -98,6 +98,7 @@ py::dict describe(const PlanReport& report) {
   result["weight_bytes"] = report.memory.weight_bytes;
   result["packed_bytes"] = report.memory.packed_bytes;
   result["strategy"] = report.memory.strategy;
+  result["ends_at"] = report.memory.ends_at;
   result["steps"] = steps;
   return result;
 }

@@ -30,6 +30,7 @@ class Plan(TypedDict):
     weight_bytes: int
     packed_bytes: int
     strategy: str
+    ends_at: str
     steps: list[Step]
 
 def version() -> str: ...

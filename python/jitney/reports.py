@@ -30,6 +30,9 @@ class MemoryReport:
     packed_bytes: int
     """Copies of weights made for the kernels, shared by all sessions of the model."""
     strategy: str
+    ends_at: str = ""
+    """The node before which the plan ends, as values that are known only in a run decide what follows: memory from there on is
+    not counted. Empty if the plan is whole."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,12 @@ class PlanReport:
     def from_core(plan: _core.Plan) -> PlanReport:
         """From the core's dictionaries."""
         memory = MemoryReport(
-            plan["arena_bytes"], plan["lower_bound_bytes"], plan["weight_bytes"], plan["packed_bytes"], plan["strategy"]
+            plan["arena_bytes"],
+            plan["lower_bound_bytes"],
+            plan["weight_bytes"],
+            plan["packed_bytes"],
+            plan["strategy"],
+            plan["ends_at"],
         )
         steps = tuple(
             StepReport(

@@ -15,6 +15,8 @@ import cv2
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper
+from onnx_models import make_onnx
 
 import jitney
 
@@ -242,6 +244,35 @@ def test_bench(conv: Path, add: Path) -> None:
     assert "no input named 'q'" in failed("bench", conv, "--shape", "q=1")
     assert run("bench", conv, "--rounds", 0).returncode == 2
     assert run("bench", conv, "--threads", -1).returncode == 2
+
+
+def test_bench_takes_sizes_from_other_inputs(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Mul", ["ids", "mask"], ["m"]), helper.make_node("MatMul", ["m", "w"], ["y"])]
+    inputs = [("ids", ["B", "L"]), ("mask", ["B", "L"]), ("w", ["L", "K"])]
+    proto = make_onnx(nodes, [(name, TensorProto.FLOAT, dims) for name, dims in inputs], [("y", TensorProto.FLOAT, None)])
+    jitney.convert(proto, tmp_path / "net.jny")
+    model = tmp_path / "net.jny"
+    data = json.loads(good("bench", model, "--shape", "ids=1,40", "--shape", "w=40,2", "--rounds", 1, "--json"))
+    assert data["shapes"] == {"ids": [1, 40], "mask": [1, 40], "w": [40, 2]}
+    np.save(tmp_path / "ids.npy", np.ones((2, 3), np.float32))
+    data = json.loads(good("bench", model, "-i", f"ids={tmp_path / 'ids.npy'}", "--shape", "w=3,5", "--rounds", 1, "--json"))
+    assert data["shapes"] == {"ids": [2, 3], "mask": [2, 3], "w": [3, 5]}
+    message = failed("bench", model)
+    assert "'ids: float32 [B, L]', 'mask: float32 [B, L]', 'w: float32 [L, K]'" in message
+    assert "--shape ids=B,L --shape w=L,K with" in message
+    assert "an input has open sizes: 'w: float32 [L, K]'" in failed("bench", model, "--shape", "ids=1,40")
+
+
+def test_info_says_that_a_plan_ends_early(tmp_path: Path) -> None:
+    branches = {}
+    for name, op in (("then_branch", "Relu"), ("else_branch", "Neg")):
+        out = helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+        branches[name] = helper.make_graph([helper.make_node(op, ["x"], [name])], name, [], [out])
+    node = helper.make_node("If", ["c"], ["y"], name="choose", **branches)
+    inputs = [("c", TensorProto.BOOL, []), ("x", TensorProto.FLOAT, [2])]
+    jitney.convert(make_onnx([node], inputs, [("y", TensorProto.FLOAT, [2])]), tmp_path / "net.jny")
+    assert "the plan ends at if node 'choose'" in good("info", tmp_path / "net.jny")
+    assert jitney.Session(tmp_path / "net.jny").plan_report().memory.ends_at == "if node 'choose'"
 
 
 def test_verify(conv: Path, linear: Path, tmp_path: Path) -> None:

@@ -46,6 +46,9 @@ struct MemoryReport {
   std::uint64_t weight_bytes = 0;       ///< weights in the file
   std::uint64_t packed_bytes = 0;       ///< copies of weights made for the kernels, shared by all sessions of the model
   std::string strategy;                 ///< which planner strategy won
+  /// The node, e.g. "if node 'choose'", before which the plan ends, as values that are known only in a run decide what follows:
+  /// memory from there on is not counted. Empty if the plan is whole.
+  std::string ends_at;
 };
 
 /// One step of a plan.

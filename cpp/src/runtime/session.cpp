@@ -107,6 +107,14 @@ std::vector<Shape> complete_shapes(const detail::ModelData& model, const std::ma
   return shapes;
 }
 
+/// The node at which the program is cut, in words.
+std::string end_of(const Program& program, const ModelGraph& model) {
+  if (!program.cut) return {};
+  const Frame& frame = program.cut->cursor.back();
+  const Node& node = program.cut->dynamic ? *program.cut->dynamic->node : model.graphs[frame.graph].nodes[frame.next];
+  return node.op + " node '" + node.name + "'";
+}
+
 /// The inputs that are given, and the states that are not.
 std::vector<NamedView> with_states(const detail::ModelData& model, std::span<const NamedView> inputs, State::Buffers* state) {
   std::vector<NamedView> all(inputs.begin(), inputs.end());
@@ -261,8 +269,12 @@ PlanReport Session::plan_report(const std::map<std::string, Shape>& shapes) {
   const std::shared_ptr<CachedPlan> cached = find_plan(impl.engine, complete, values, context->level(0).key);
   const Plan& plan = *cached->plan;
   PlanReport report;
-  report.memory = {plan.arena_bytes, plan.lower_bound_bytes, impl.model.data()->weight_bytes, impl.model.data()->packs.bytes(),
-                   std::string(plan.strategy)};
+  report.memory = {plan.arena_bytes,
+                   plan.lower_bound_bytes,
+                   impl.model.data()->weight_bytes,
+                   impl.model.data()->packs.bytes(),
+                   std::string(plan.strategy),
+                   end_of(plan.program, impl.model.data()->graph)};
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const PlannedStep& step = plan.steps[i];
     report.steps.push_back({step.node, step.op, step.step->kernel, std::string(step.backend), step.output_shapes, cached->runs[i],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -44,11 +44,13 @@ def command(
         fed = read_inputs(inputs or (), session.inputs, ImageOptions())
         shapes = parse_shapes(shape, session.inputs)
         kept = {before for before, _ in session.model.states}
-        for info in session.inputs:
-            if info.name not in fed and info.name not in kept:
-                fed[info.name] = _random(info, shapes.get(info.name))
-            elif info.name in fed and info.name in shapes:
-                raise InvalidInput(f"input '{info.name}' has both --input and --shape")
+        for name in fed:
+            if name in shapes:
+                raise InvalidInput(f"input '{name}' has both --input and --shape")
+        missing = [info for info in session.inputs if info.name not in fed and info.name not in kept]
+        given = shapes | {name: array.shape for name, array in fed.items()}
+        for info, dims in _shapes_of(missing, given, session.inputs):
+            fed[info.name] = _random(info, dims)
         times = _measure(session, fed, warmup, rounds)
         report = session.backend_report
     data: dict[str, Any] = {
@@ -74,15 +76,41 @@ def command(
     )
 
 
-def _random(info: TensorInfo, shape: tuple[int, ...] | None) -> npt.NDArray[Any]:
+def _shapes_of(
+    missing: Sequence[TensorInfo], given: Mapping[str, tuple[int, ...]], inputs: Sequence[TensorInfo]
+) -> list[tuple[TensorInfo, tuple[int, ...]]]:
+    """The shapes of missing inputs: those given, or what follows from the names that sizes share with given shapes."""
+    sizes = {dim: size for info in inputs for dim, size in zip(info.shape or (), given.get(info.name, ())) if dim != "?"}
+    shapes: list[tuple[TensorInfo, tuple[int, ...]]] = []
+    unknown: list[TensorInfo] = []
+    for info in missing:
+        known = tuple(size for dim in info.shape or () if (size := dim if isinstance(dim, int) else sizes.get(dim)) is not None)
+        if info.name in given:
+            shapes.append((info, given[info.name]))
+        elif info.shape is not None and len(known) == len(info.shape):
+            shapes.append((info, known))
+        else:
+            unknown.append(info)
+    if unknown:
+        named = ", ".join(f"'{info}'" for info in unknown)
+        raise InvalidInput(f"{'inputs have' if len(unknown) > 1 else 'an input has'} open sizes: {named}", hint=_advice(unknown))
+    return shapes
+
+
+def _advice(unknown: Sequence[TensorInfo]) -> str:
+    """Options that fix all sizes; inputs whose sizes follow from others need none."""
+    fixed: set[int | str] = set()
+    options: list[str] = []
+    for info in unknown:
+        named = {dim for dim in info.shape or () if isinstance(dim, str)}
+        if info.shape is None or "?" in named or not named <= fixed:
+            options.append(f"--shape {info.name}={'…' if info.shape is None else ','.join(map(str, info.shape))}")
+            fixed |= named
+    return f"add {' '.join(options)} with numbers in place of names"
+
+
+def _random(info: TensorInfo, shape: tuple[int, ...]) -> npt.NDArray[Any]:
     """Normal numbers for floats; zeros for the rest, which every consumer of indices allows."""
-    if shape is None:
-        if info.shape is None or not all(isinstance(dim, int) for dim in info.shape):
-            dims = "…" if info.shape is None else ",".join(map(str, info.shape))
-            raise InvalidInput(
-                f"input '{info}' has open sizes", hint=f"add --shape {info.name}={dims} with numbers in place of names"
-            )
-        shape = tuple(dim for dim in info.shape if isinstance(dim, int))
     if math.prod(shape) > _MOST_ELEMENTS:
         raise InvalidInput(f"--shape {info.name}={','.join(map(str, shape))} is more than any memory can hold")
     if "float" not in info.dtype:

@@ -55,6 +55,7 @@ def command(
             "weight_bytes": memory.weight_bytes,
             "packed_bytes": memory.packed_bytes,
             "strategy": memory.strategy,
+            "ends_at": memory.ends_at,
         }
         if plan:
             data["steps"] = [
@@ -134,6 +135,9 @@ def _show(data: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
             ("packed_bytes", "weights packed for the kernels"),
         ):
             console.line(f"  {words}: {console.size(data[key])}")
+        if data["ends_at"]:
+            console.line(f"  the plan ends at {data['ends_at']}, where values of the run decide what follows;")
+            console.line("  arena and packed weights from there on are not counted")
     else:
         console.line(f"memory: no plan without --shape ({data['no_plan']})")
     if "steps" in data:
