@@ -23,7 +23,7 @@ from .reference import BudgetExceeded, Crashed, Reference
 from .report import OutputCheck
 from .sample import Feeds, Sample, check_seed, input_specs, load_sample, random_feeds
 from .selection import with_outputs
-from .verify import NotVerifiable, first_that_runs, open_reference
+from .verify import NotVerifiable, first_that_runs, open_reference, refuse_faulty_evaluator
 from .write import serialise
 
 BUDGET_SECONDS: Final = 600.0
@@ -111,7 +111,11 @@ def bisect(
         with open_reference(loaded, deadline) as reference:
             feeds, _ = first_that_runs(reference, candidates, is_sample=sample is not None)
             search.expect(reference, feeds)
-        return search.run()
+            name = reference.name
+        found = search.run()
+        if not found.ok:
+            refuse_faulty_evaluator(loaded, name)
+        return found
     except (NotVerifiable, Crashed) as error:
         return Bisection("not verifiable", str(error))
     except BudgetExceeded:

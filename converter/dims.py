@@ -12,6 +12,7 @@ import onnx
 from onnx import TensorProto
 
 from jitney.errors import InvalidInput, InvalidModel, Unsupported
+from jitney.model import Model, TensorInfo
 
 from .ir import Dim, symbol
 from .tensors import dtype_name
@@ -44,13 +45,14 @@ def input_types(inputs: Sequence[onnx.ValueInfoProto], shapes: Shapes) -> dict[s
 
 def shapes_of_file(converted: str | os.PathLike[str] | bytes, graph: onnx.GraphProto, shapes: Shapes | None) -> Shapes:
     """`shapes`, and for other inputs of the ONNX graph what the .jny file fixes where the graph does not."""
-    from jitney import Model
-
     infos = {info.name: info for info in graph.input}
     result = dict(shapes or {})
     for known in Model(converted).inputs:
         info = infos.get(known.name)
-        if info is None or known.shape is None or known.name in result:
+        if info is None or known.shape is None:
+            continue
+        if known.name in result:
+            _check_fits(known, result[known.name])
             continue
         declared = [dim.dim_value for dim in info.type.tensor_type.shape.dim]
         if not info.type.tensor_type.HasField("shape"):
@@ -60,6 +62,18 @@ def shapes_of_file(converted: str | os.PathLike[str] | bytes, graph: onnx.GraphP
         ):
             result[known.name] = [old if old > 0 else size for size, old in zip(known.shape, declared, strict=True)]
     return result
+
+
+def _check_fits(known: TensorInfo, wanted: Sequence[int | str]) -> None:
+    """Raises for sizes that the .jny file has fixed otherwise."""
+    shape = known.shape or ()
+    if len(shape) == len(wanted) and any(
+        isinstance(size, int) and isinstance(want, int) and size != want for size, want in zip(shape, wanted, strict=True)
+    ):
+        raise InvalidInput(
+            f"the shape given for input '{known.name}' is {[*wanted]}, but the converted model takes {known}",
+            hint="leave it out: sizes that the converted model fixes are taken from it",
+        )
 
 
 def _dtype(info: onnx.ValueInfoProto) -> int:

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from jitney.errors import Error, InvalidInput, OutOfMemory
+from jitney.model import TensorInfo
 
 from .compare import check_output, with_noise
 from .evaluator_faults import evaluator_fault
@@ -68,7 +69,7 @@ def verify_model(
         if any(not check.ok for check in checks):
             checks = _look_behind_choices(subject, checks, fed, start + budget, seed)
         if any(not check.ok for check in checks):
-            _refuse_faulty_evaluator(subject.source, name)
+            refuse_faulty_evaluator(subject.source, name)
     except (NotVerifiable, Crashed, OutOfMemory) as error:
         return outcome("not verifiable", str(error))
     except BudgetExceeded:
@@ -89,7 +90,7 @@ def _refuse_chance(subject: Subject) -> None:
         raise NotVerifiable("the model draws random numbers")
 
 
-def _refuse_faulty_evaluator(source: Loaded, reference: str) -> None:
+def refuse_faulty_evaluator(source: Loaded, reference: str) -> None:
     """Raises NotVerifiable if onnx's evaluator ran the model and is known to be wrong about a part of it."""
     fault = evaluator_fault(source) if "evaluator" in reference.partition(" (")[0] else ""
     if fault:
@@ -120,13 +121,13 @@ def first_that_runs(
     """The first inputs that the reference accepts, and for which it says anything: which sizes suit a model is not written in it.
 
     Raises InvalidInput if inputs of the user's own are refused."""
-    failure = "there are no inputs to try"
+    failure = ""
     empty = ""
     try:
         for feeds in candidates:
             result = _attempt(reference, feeds)
             if isinstance(result, str):
-                failure = result
+                failure = failure or result
             elif not all(isinstance(array, np.ndarray) and array.size == 0 for array in result.values()):
                 return feeds, result
             else:
@@ -141,6 +142,7 @@ def first_that_runs(
             f"{reference.name} cannot run the model on the sample: {failure}",
             hint=f"give arrays that suit the model; --no-verify needs none{_advice()}",
         )
+    failure = failure or "there are no inputs to try"
     raise NotVerifiable(f"{reference.name} cannot run the model: {failure}; --shape or --sample give what suits it{_advice()}")
 
 
@@ -180,11 +182,11 @@ def _compare(subject: Subject, reference: Reference, feeds: Feeds, expected: dic
 def _opened_inputs(session: object, specs: Sequence[InputSpec]) -> set[str]:
     """Inputs whose leading size the ONNX model fixes and the file leaves open."""
     infos = {info.name: info for info in session.inputs}  # type: ignore[attr-defined]
-    return {
-        spec.name
-        for spec in specs
-        if spec.shape and isinstance(spec.shape[0], int) and infos[spec.name].shape and isinstance(infos[spec.name].shape[0], str)
-    }
+    return {spec.name for spec in specs if spec.shape and isinstance(spec.shape[0], int) and _is_open(infos.get(spec.name))}
+
+
+def _is_open(info: TensorInfo | None) -> bool:
+    return info is not None and bool(info.shape) and isinstance((info.shape or (0,))[0], str)
 
 
 def _redrawn(feeds: Feeds, specs: Sequence[InputSpec], names: set[str], seed: int) -> Feeds:

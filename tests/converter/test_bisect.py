@@ -116,6 +116,13 @@ def test_nothing_is_wrong() -> None:
     assert bisect(network(), dynamic_batch=True).ok
 
 
+def test_faults_of_the_evaluator_are_not_bisected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jitney.converter.reference.RUNNERS", ("evaluator",))
+    node = helper.make_node("Hardmax", ["x"], ["y"], axis=1)  # the evaluator knows the definition of opset 13 alone
+    found = bisect(model_of([node], [value("x", [2, 3, 4])], [value("y")], opset=11))
+    assert found.stage == "not verifiable" and "evaluator" in found.reason
+
+
 def test_what_no_reference_runs_cannot_be_bisected() -> None:
     target = numpy_helper.from_array(int64s(-1, 7919), "t")
     model = model_of([helper.make_node("Reshape", ["x", "t"], ["y"])], [value("x", ["N", "M"])], [value("y")], [target])

@@ -76,6 +76,16 @@ def test_sizes_that_the_file_fixes_are_taken_from_it(tmp_path: Path) -> None:
     assert verify(tmp_path / "m.jny", tmp_path / "m.onnx", sample={"x": floats(1, 5), "z": floats(1, 3)}).outcome == "verified"
 
 
+def test_files_and_sizes_that_do_not_belong_to_the_model(tmp_path: Path) -> None:
+    sums = model_of([helper.make_node("Sum", ["x", "z"], ["y"])], [value(name, ["N"]) for name in "xz"], [value("y")])
+    relu = model_of([helper.make_node("Relu", ["x"], ["y"])], [value("x", ["N"])], [value("y")])
+    convert(relu, tmp_path / "m.jny", shapes={"x": (2,)})
+    with pytest.raises(InvalidInput, match=r"converted model takes x: float32 \[2\]"):
+        verify(tmp_path / "m.jny", relu.SerializeToString(), shapes={"x": (3,)})
+    result = verify(tmp_path / "m.jny", sums.SerializeToString())
+    assert result.outcome == "mismatch" and "'z'" in result.reason
+
+
 def test_empty_outputs_verify_nothing(tmp_path: Path) -> None:
     model = model_of([helper.make_node("Relu", ["x"], ["y"])], [value("x", ["N", 0, 3])], [value("y")])
     model.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "M"
