@@ -11,6 +11,7 @@ from pathlib import Path
 
 import onnx
 
+from jitney.calls import advised
 from jitney.errors import Error, InvalidInput, InvalidModel, IoError, Mismatch
 
 from .atomic import StagedFile
@@ -31,6 +32,7 @@ from .write import Layout, lay_out, serialise
 Progress = Callable[[str, float], None]
 
 
+@advised()
 def convert(
     source: Source,
     output: str | os.PathLike[str] | None = None,
@@ -105,6 +107,7 @@ def convert_to_bytes(source: Source, *, shapes: Shapes | None = None, dynamic_ba
     return serialise(compile_model(load(source), shapes, dynamic_batch))
 
 
+@advised()
 def verify(
     converted: str | os.PathLike[str] | bytes,
     source: Source,

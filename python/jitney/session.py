@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jitney import _core
+from jitney.calls import advised
 from jitney.errors import InvalidInput
 from jitney.inputs import Array, check_dtype, check_names, check_shape, collect
 from jitney.model import Model, ModelSource, TensorInfo
@@ -22,6 +23,7 @@ Shapes = Mapping[str, Sequence[int]]
 class Session:
     """A model, ready to run. May be used from many threads at once; runs do not hold Python's lock."""
 
+    @advised()
     def __init__(
         self,
         model: ModelSource | Model,
@@ -79,6 +81,7 @@ class Session:
         """What travels with the model."""
         return self._model.metadata
 
+    @advised("run({name: array}, outputs=[…]); for ONNX Runtime's run(None, {…}) use jitney.ort.InferenceSession")
     def run(
         self,
         inputs: Mapping[str, Array] | Array,
@@ -127,12 +130,14 @@ class Session:
         """Lets the session's own state, which runs without `state` use, start from zeros again."""
         self._core.reset_state()
 
+    @advised()
     def prepare(self, shapes: Shapes) -> None:
         """Makes the plan for these input shapes now, so that the first run need not."""
         checked = self._checked_shapes(shapes)
         self._core.prepare(checked)
         self._shapes = checked
 
+    @advised()
     def plan_report(self, shapes: Shapes | None = None) -> PlanReport:
         """The plan for these input shapes: memory, and each step with its kernel. Symbols that no shape fixes count as 1.
 

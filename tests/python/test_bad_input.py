@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import jitney
+from jitney.calls import advised
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +217,7 @@ def test_wrong_options(linear: Path, options: dict[str, object]) -> None:
 
 
 def test_unknown_option_and_backend(linear: Path) -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="did you mean threads=…"):
         jitney.Session(linear, thread=2)
     for backend in ("vulkan", "", "CPU"):
         with pytest.raises((jitney.Unsupported, jitney.InvalidInput)):
@@ -381,3 +382,26 @@ def test_wrong_instruction_set_is_nobody_elses_fault(linear: Path, tmp_path: Pat
     result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert "InvalidInput: JITNEY_ISA is 'mmx'" in result.stderr
+
+
+def test_calls_as_other_libraries_want_them(linear: Path) -> None:
+    session = jitney.Session(linear)
+    x = np.zeros((1, 4), np.float32)
+    with pytest.raises(jitney.InvalidInput, match=r"run\({name: array}, outputs=.*jitney.ort"):
+        session.run(None, {"x": x})
+    with pytest.raises(jitney.InvalidInput, match="did you mean outputs=…"):
+        session.run({"x": x}, output=["y"])
+    with pytest.raises(jitney.InvalidInput, match="the arguments are: model, backend, threads"):
+        jitney.Session(linear, providers=["CPUExecutionProvider"])
+    with pytest.raises(jitney.InvalidInput, match=r"convert\(…\): .*'shape'\nHint: did you mean shapes=…"):
+        jitney.convert(linear.with_suffix(".onnx"), shape={"x": (1, 4)})
+
+
+def test_a_type_error_from_inside_a_call_passes() -> None:
+    @advised()
+    def add(x: int) -> int:
+        return x + "1"
+
+    with pytest.raises(TypeError, match="unsupported operand") as caught:
+        add(1)
+    assert not isinstance(caught.value, jitney.Error)
