@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 from onnx.reference.op_run import OpRun
 
 from .corrected_loop import Loop
@@ -40,3 +41,14 @@ class GlobalMaxPool(OpRun):
 
 
 CORRECTED: tuple[type[OpRun], ...] = (BatchNormalization, GlobalMaxPool, GRU, Loop, LRN, LSTM, RNN)
+
+
+def name_results(graph: onnx.GraphProto, prefix: str = "unread") -> None:
+    """Names results that have no name: the evaluator would hand them to the next operand that was left out."""
+    for number, node in enumerate(graph.node):
+        for index, name in enumerate(node.output):
+            if not name:
+                node.output[index] = f"{prefix}/{number}/{index}"
+        for attribute in node.attribute:
+            for inner in [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]:
+                name_results(inner, f"{prefix}/{number}/{attribute.name}")

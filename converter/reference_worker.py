@@ -83,9 +83,10 @@ def _evaluator(model: str | bytes, threads: int) -> tuple[Callable[[Any], Any], 
     import onnx
     from onnx.reference import ReferenceEvaluator
 
-    from jitney.converter.corrected_ops import CORRECTED
+    from jitney.converter.corrected_ops import CORRECTED, name_results
 
     proto = onnx.load(model) if isinstance(model, str) else onnx.load_model_from_string(model)
+    name_results(proto.graph)
     evaluator = ReferenceEvaluator(proto, new_ops=[*CORRECTED])
 
     def run(feeds: Any) -> Any:

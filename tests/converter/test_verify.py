@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 from op_check import convert_bytes, floats, model_of, value
 
 from jitney.converter import convert as convert_package
@@ -217,3 +218,24 @@ def test_what_draws_random_numbers_is_not_verifiable(tmp_path: Path) -> None:
     report = convert(tmp_path / "m.onnx", tmp_path / "m.jny")
     assert report.verification.outcome == "not verifiable"
     assert "random numbers" in report.verification.reason
+
+
+def test_results_without_names_are_no_operands(tmp_path: Path) -> None:
+    """The evaluator would take what was left out from what nobody named."""
+    from jitney.converter.corrected_ops import name_results
+
+    nodes = [
+        helper.make_node("LayerNormalization", ["x", "scale"], ["y", "", "deviation"]),
+        helper.make_node("Pad", ["y", "pads", "", "axes"], ["padded"]),
+    ]
+    infos = [helper.make_tensor_value_info(name, 1, shape) for name, shape in (("x", [3]), ("deviation", [1]), ("padded", [4]))]
+    constants = [
+        numpy_helper.from_array(np.ones(3, np.float32), "scale"),
+        numpy_helper.from_array(np.array([0, 1]), "pads"),
+        numpy_helper.from_array(np.array([0]), "axes"),
+    ]
+    graph = helper.make_graph(nodes, "g", infos[:1], infos[1:], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    name_results(model.graph)
+    results = ReferenceEvaluator(model).run(None, {"x": np.array([1, 2, 6], np.float32)})
+    assert np.asarray(results[1])[3] == 0

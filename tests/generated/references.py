@@ -12,7 +12,7 @@ import numpy as np
 from onnx import defs
 from onnx.reference import ReferenceEvaluator
 
-from jitney.converter.corrected_ops import CORRECTED
+from jitney.converter.corrected_ops import CORRECTED, name_results
 
 from .case import Array, Case
 from .known_faults import EVALUATOR_FAULTS, RUNTIME_FAULTS
@@ -34,7 +34,9 @@ def onnx_runtime(case: Case, noise: int) -> Results:
 def evaluator(case: Case, noise: int) -> Results:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        results = ReferenceEvaluator(case.model(noise), new_ops=[*CORRECTED]).run(None, case.feeds(noise))
+        model = case.model(noise)
+        name_results(model.graph)
+        results = ReferenceEvaluator(model, new_ops=[*CORRECTED]).run(None, case.feeds(noise))
     return dict(zip(case.outputs, map(np.asarray, results), strict=True))
 
 
