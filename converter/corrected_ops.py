@@ -40,7 +40,60 @@ class GlobalMaxPool(OpRun):
         return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
 
 
-CORRECTED: tuple[type[OpRun], ...] = (BatchNormalization, GlobalMaxPool, GRU, Loop, LRN, LSTM, RNN)
+class LpNormalization(OpRun):
+    """The evaluator's own takes sums of odd powers without their sizes."""
+
+    def _run(self, x: Any, axis: int = -1, p: int = 2, **_: Any) -> tuple[Any]:
+        norm = (np.abs(x) ** p).sum(axis=axis, keepdims=True) ** (1 / p)
+        return (np.divide(x, norm, out=np.zeros_like(x), where=norm != 0).astype(x.dtype),)
+
+
+class _AlongAxis(OpRun):
+    """Before opset 13 the axis is 1 unless given, and all behind it count as one; the evaluator knows the later rule alone."""
+
+    def _along_last(self, x: Any) -> Any:
+        raise NotImplementedError
+
+    def _run(self, x: Any, **_: Any) -> tuple[Any]:
+        given = next((each.i for each in self.onnx_node.attribute if each.name == "axis"), None)
+        if self.run_params["opsets"].get("", 13) >= 13:
+            axis = -1 if given is None else given
+            return (np.moveaxis(self._along_last(np.moveaxis(x, axis, -1)), -1, axis).astype(x.dtype),)
+        axis = 1 if given is None else given + x.ndim if given < 0 else given
+        flat = x.reshape(int(np.prod(x.shape[:axis])), int(np.prod(x.shape[axis:])))
+        return (self._along_last(flat).reshape(x.shape).astype(x.dtype),)
+
+
+class Softmax(_AlongAxis):
+    """exp(x) as a part of its sum."""
+
+    def _along_last(self, x: Any) -> Any:
+        powers = np.exp(x - x.max(axis=-1, keepdims=True, initial=-np.inf))
+        return powers / powers.sum(axis=-1, keepdims=True)
+
+
+class LogSoftmax(_AlongAxis):
+    """The logarithm of Softmax."""
+
+    def _along_last(self, x: Any) -> Any:
+        below = x - x.max(axis=-1, keepdims=True, initial=-np.inf)
+        return below - np.log(np.exp(below).sum(axis=-1, keepdims=True))
+
+
+class Hardmax(_AlongAxis):
+    """1 for the first of the largest elements, 0 for the others."""
+
+    def _along_last(self, x: Any) -> Any:
+        result = np.zeros_like(x)
+        if x.size:
+            np.put_along_axis(result, x.argmax(axis=-1, keepdims=True), 1, axis=-1)
+        return result
+
+
+CORRECTED: tuple[type[OpRun], ...] = (
+    *(BatchNormalization, GlobalMaxPool, GRU, Hardmax, LogSoftmax, Loop),
+    *(LpNormalization, LRN, LSTM, RNN, Softmax),
+)
 
 
 def name_results(graph: onnx.GraphProto, prefix: str = "unread") -> None:

@@ -101,7 +101,6 @@ _FAULTS: Final = (
     ),
     _fault("GridSample", "neighbours beyond the border", lambda s: s.text("mode") in ("cubic", "bicubic")),
     _fault("ReduceSumSquare ReduceSum ReduceProd ReduceL1", "integers of 32 bits and less", lambda s: s.dtype(0) in _NARROW),
-    _fault("Hardmax", "definition before opset 13", lambda s: s.opset < 13),
     _fault("QLinearConv QLinearMatMul", "rounding"),
     _fault("ConvTranspose", "negative padding", _grows_beyond_kernel),
     _fault("ConvTranspose", "output_shape", lambda s: "output_shape" in s.attributes),

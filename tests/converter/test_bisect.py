@@ -118,8 +118,9 @@ def test_nothing_is_wrong() -> None:
 
 def test_faults_of_the_evaluator_are_not_bisected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jitney.converter.reference.RUNNERS", ("evaluator",))
-    node = helper.make_node("Hardmax", ["x"], ["y"], axis=1)  # the evaluator knows the definition of opset 13 alone
-    found = bisect(model_of([node], [value("x", [2, 3, 4])], [value("y")], opset=11))
+    node = helper.make_node("GridSample", ["x", "grid"], ["y"], mode="cubic", padding_mode="border")
+    model = model_of([node], [value("x", [1, 1, 4, 5]), value("grid", [1, 3, 3, 2])], [value("y")], opset=20)
+    found = bisect(model, sample={"x": floats(1, 1, 4, 5), "grid": 1.5 * floats(1, 3, 3, 2)})
     assert found.stage == "not verifiable" and "evaluator" in found.reason
 
 

@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
-from op_check import Array, assert_same, make_model, model_of, value
+from op_check import Array, assert_same, floats, make_model, model_of, value
 from test_ops_rnn import feeds, network, results
 
 from jitney.converter.corrected_ops import CORRECTED
@@ -43,6 +43,18 @@ def test_recurrence(op: str, directions: int, attributes: dict[str, Any]) -> Non
     operands[4] = np.array([3, 1, 0, 2], np.int32)
     attributes = {"hidden_size": 5, **({"direction": "bidirectional"} if directions == 2 else {}), **attributes}
     compare(make_model(op, operands, opset=14, outputs=results(op), attributes=attributes), feeds(operands))
+
+
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("opset", [11, 13])
+@pytest.mark.parametrize("attributes", [{}, {"axis": 0}, {"axis": 1}, {"axis": 2}, {"axis": -1}])
+def test_axes_that_count_as_one(op: str, opset: int, attributes: dict[str, Any]) -> None:
+    compare(make_model(op, [floats(2, 3, 4)], opset=opset, attributes=attributes), {"x0": floats(2, 3, 4)})
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_norms(p: int) -> None:
+    compare(make_model("LpNormalization", [floats(3, 4)], opset=17, attributes={"p": p, "axis": 0}), {"x0": floats(3, 4)})
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (1, 2, 3)])

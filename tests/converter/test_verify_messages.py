@@ -103,14 +103,30 @@ def test_sizes_with_non_empty_outputs_are_preferred(tmp_path: Path) -> None:
 
 
 def test_faults_of_the_evaluator_are_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes the axis alone, also where the definition joins all axes behind it."""
+    """It takes what is beyond the border for its neighbours when it interpolates by cubes."""
     monkeypatch.setattr("jitney.converter.reference.RUNNERS", ("evaluator",))
-    for axis, verified in ((1, False), (2, True)):
-        node = helper.make_node("Hardmax", ["x"], ["y"], name="hard", axis=axis)
-        model = model_of([node], [value("x", [2, 3, 4])], [value("y")], opset=11)
-        found = convert(model, tmp_path / "m.jny").verification
+    for mode, verified in (("cubic", False), ("linear", True)):
+        node = helper.make_node("GridSample", ["x", "grid"], ["y"], name="sampled", mode=mode, padding_mode="border")
+        model = model_of([node], [value("x", [1, 1, 4, 5]), value("grid", [1, 3, 3, 2])], [value("y")], opset=20)
+        found = convert(
+            model, tmp_path / "m.jny", sample={"x": floats(1, 1, 4, 5), "grid": 1.5 * floats(1, 3, 3, 2)}
+        ).verification
         assert (found.outcome == "verified") == verified
-        assert verified or ("onnx's evaluator does not compute" in found.reason and "'hard'" in found.reason)
+        assert verified or ("onnx's evaluator does not compute" in found.reason and "'sampled'" in found.reason)
+
+
+def test_inputs_that_the_evaluator_does_not_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sizes of parts are drawn that do not add up."""
+    monkeypatch.setattr("jitney.converter.reference.RUNNERS", ("evaluator",))
+    model = model_of(
+        [helper.make_node("Split", ["x", "parts"], ["y", "z"])],
+        [value("x", [6]), value("parts", [2], TensorProto.INT64)],
+        [value("y"), value("z")],
+    )
+    found = convert(model, tmp_path / "m.jny").verification
+    assert found.outcome == "not verifiable" and "--sample" in found.reason
+    sample = {"x": floats(6), "parts": np.array([2, 4])}
+    assert convert(model, tmp_path / "m.jny", sample=sample).verification.outcome == "verified"
 
 
 def test_lengths_of_sequences_are_verified_without_onnx_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,7 +145,6 @@ EVALUATOR_FAULTS: Final = [
     ),
     _fault("Resize", "places a single pixel at -0.5", lambda c, s: _coordinates(s) == "pytorch_half_pixel"),
     _fault("ReduceSumSquare ReduceSum ReduceProd ReduceL1", "widens integers of 32 bits and less", lambda c, s: _is_narrow(c)),
-    _fault("Hardmax", "takes the axis alone, also before opset 13", lambda c, s: c.opset < 13),
     _fault("QLinearConv QLinearMatMul", "rounds products of scales elsewhere"),
     _fault("ConvTranspose", "rounds negative padding towards the other side", _grows_beyond_kernel),
     _fault("ConvTranspose", "pads nothing where output_shape is given without SAME", lambda c, s: "output_shape" in s.attributes),
