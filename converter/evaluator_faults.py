@@ -15,6 +15,7 @@ _NARROW: Final = {
     *(TensorProto.INT8, TensorProto.INT16, TensorProto.INT32),
     *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32),
 }
+_SMALL_FLOATS: Final = {number for name, number in TensorProto.DataType.items() if name.startswith(("FLOAT4", "FLOAT8"))}
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ _FAULTS: Final = (
         "corners of sizes that are rounded down",
         lambda s: s.opset < 19 and s.text("coordinate_transformation_mode") == "align_corners",
     ),
+    _fault("DequantizeLinear", "zero points that are no integers", lambda s: s.dtype(2) in _SMALL_FLOATS),
+    _fault("OneHot", "depths below 1", lambda s: s.node.input[1] not in s.constants),
     _fault("GridSample", "neighbours beyond the border", lambda s: s.text("mode") in ("cubic", "bicubic")),
     _fault("ReduceSumSquare ReduceSum ReduceProd ReduceL1", "integers of 32 bits and less", lambda s: s.dtype(0) in _NARROW),
     _fault("QLinearConv QLinearMatMul", "rounding"),
