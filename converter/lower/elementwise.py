@@ -11,6 +11,7 @@ from onnx import TensorProto
 from ..ir import Attribute, Value
 from .node import OnnxNode
 from .registry import lowers
+from .wide import in_float32
 
 UNARY = {
     "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "Atanh": "atanh",
@@ -24,7 +25,6 @@ BINARY = {
     "Div": "div", "Equal": "equal", "Greater": "greater", "GreaterOrEqual": "greater_equal", "Less": "less",
     "LessOrEqual": "less_equal", "Mul": "mul", "Or": "or", "Pow": "pow", "PRelu": "prelu", "Sub": "sub", "Xor": "xor",
 }  # fmt: skip
-_NARROW_FLOATS = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
 _FLOATS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE}
 OLDEST = {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "PRelu", "Sub", "Xor"}
 VARIADIC = {"Max": "max", "Min": "min", "Sum": "add"}
@@ -84,13 +84,12 @@ def mean(node: OnnxNode) -> Value:
     count = len(node.inputs)
     if count == 1:
         return _chain(node, node.operands, "add")
-    dtype = node.dtype(node.operand(0))
-    # The sum of 16-bit numbers may leave their range, or lose digits, where the mean does not.
-    narrow = dtype in _NARROW_FLOATS
-    wide = [node.emit("cast", [x], to=int(TensorProto.FLOAT), saturate=1) if narrow else x for x in node.operands]
-    total = _chain(node, wide, "add")
-    y = node.emit("div", [total, node.constant(count, node.dtype(total))])
-    return node.emit("cast", [y], to=dtype, saturate=1) if narrow else y
+
+    def compute(operands: Sequence[Value]) -> Value:
+        total = _chain(node, operands, "add")
+        return node.emit("div", [total, node.constant(count, node.dtype(total))])
+
+    return in_float32(node, node.operands, compute)
 
 
 def _chain(node: OnnxNode, operands: Sequence[Value], op: str) -> Value:
@@ -116,13 +115,13 @@ def swish(node: OnnxNode) -> Value:
     x, alpha = node.operand(0), node.number("alpha")
     if alpha == 1:
         return node.emit("silu", [x])
-    dtype = node.dtype(x)
-    # A rounding error of the scaled operand stands in an exponent: 16 bits would leave a result few right digits.
-    narrow = dtype in _NARROW_FLOATS
-    wide = node.emit("cast", [x], to=int(TensorProto.FLOAT), saturate=1) if narrow else x
-    scaled = node.emit("mul", [wide, node.constant(alpha, node.dtype(wide))])
-    y = node.emit("mul", [wide, node.emit("sigmoid", [scaled])])
-    return node.emit("cast", [y], to=dtype, saturate=1) if narrow else y
+
+    def compute(operands: Sequence[Value]) -> Value:
+        # A rounding error of the scaled operand stands in an exponent.
+        scaled = node.emit("mul", [operands[0], node.constant(alpha, node.dtype(operands[0]))])
+        return node.emit("mul", [operands[0], node.emit("sigmoid", [scaled])])
+
+    return in_float32(node, [x], compute)
 
 
 @lowers("IsInf")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 from onnx import TensorProto
@@ -9,6 +11,7 @@ from onnx import TensorProto
 from ..ir import Value
 from .node import OnnxNode
 from .registry import lowers
+from .wide import in_float32
 
 Doubles = npt.NDArray[np.float64]
 
@@ -133,16 +136,17 @@ def local_response_normalization(node: OnnxNode) -> Value:
 @lowers("MeanVarianceNormalization")
 def mean_variance_normalization(node: OnnxNode) -> Value:
     """(x − mean) / (standard deviation + 1e-9)."""
-    x = node.operand(0)
-    dtype = node.dtype(x)
     axes = node.int64s(node.integers("axes") or [])
 
     def mean(value: Value) -> Value:
         return node.emit("reduce", [value, axes], kind="mean", keep_dims=1, noop_with_empty_axes=0)
 
-    centred = node.emit("sub", [x, mean(x)])
-    deviation = node.emit("sqrt", [mean(node.emit("mul", [centred, centred]))])
-    return node.emit("div", [centred, node.emit("add", [deviation, node.constant(1e-9, dtype)])])
+    def compute(operands: Sequence[Value]) -> Value:
+        centred = node.emit("sub", [operands[0], mean(operands[0])])
+        deviation = node.emit("sqrt", [mean(node.emit("mul", [centred, centred]))])
+        return node.emit("div", [centred, node.emit("add", [deviation, node.constant(1e-9, node.dtype(centred))])])
+
+    return in_float32(node, [node.operand(0)], compute)
 
 
 @lowers("LpNormalization")

@@ -40,6 +40,13 @@ def _pads_itself_and_dilates(case: Case, step: Step) -> bool:
     return automatic and any(apart > 1 for apart in step.attributes.get("dilations", []))
 
 
+def _fits_no_kernel(case: Case, step: Step) -> bool:
+    """Whether the picture is smaller than the kernel where padding is automatic."""
+    x, kernel = _operand(case, step, 0), step.attributes.get("kernel_shape", [])
+    automatic = str(step.attributes.get("auto_pad", "")).startswith("SAME")
+    return automatic and x is not None and any(size < width for size, width in zip(x.shape[2:], kernel))
+
+
 def _has_uneven_pads(case: Case, step: Step) -> bool:
     return len(set(step.attributes.get("pads", [0]))) > 1
 
@@ -151,6 +158,7 @@ EVALUATOR_FAULTS: Final = [
     _fault("ConvTranspose", "writes one output for each group", _several_outputs_a_group),
 ]
 RUNTIME_FAULTS: Final = [
+    _fault("MaxPool AveragePool LpPool", "finds no place for a kernel larger than the picture", _fits_no_kernel),
     _fault(
         "Resize",
         "aligns the corners of sizes that it has rounded down, as was done before opset 19",
