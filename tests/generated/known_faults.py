@@ -40,11 +40,12 @@ def _pads_itself_and_dilates(case: Case, step: Step) -> bool:
     return automatic and any(apart > 1 for apart in step.attributes.get("dilations", []))
 
 
-def _fits_no_kernel(case: Case, step: Step) -> bool:
-    """Whether the picture is smaller than the kernel where padding is automatic."""
+def _strides_over_small_pictures(case: Case, step: Step) -> bool:
+    """Whether padding is automatic on an axis that is shorter than the kernel and walked in steps."""
     x, kernel = _operand(case, step, 0), step.attributes.get("kernel_shape", [])
     automatic = str(step.attributes.get("auto_pad", "")).startswith("SAME")
-    return automatic and x is not None and any(size < width for size, width in zip(x.shape[2:], kernel))
+    strides = step.attributes.get("strides", [1] * len(kernel))
+    return automatic and x is not None and any(s < k and by > 1 for s, k, by in zip(x.shape[2:], kernel, strides))
 
 
 def _has_uneven_pads(case: Case, step: Step) -> bool:
@@ -158,7 +159,7 @@ EVALUATOR_FAULTS: Final = [
     _fault("ConvTranspose", "writes one output for each group", _several_outputs_a_group),
 ]
 RUNTIME_FAULTS: Final = [
-    _fault("MaxPool AveragePool LpPool", "finds no place for a kernel larger than the picture", _fits_no_kernel),
+    _fault("MaxPool AveragePool LpPool", "finds no place for a kernel larger than the picture", _strides_over_small_pictures),
     _fault(
         "Resize",
         "aligns the corners of sizes that it has rounded down, as was done before opset 19",
