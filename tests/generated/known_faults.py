@@ -45,7 +45,9 @@ def _strides_over_small_pictures(case: Case, step: Step) -> bool:
     x, kernel = _operand(case, step, 0), step.attributes.get("kernel_shape", [])
     automatic = str(step.attributes.get("auto_pad", "")).startswith("SAME")
     strides = step.attributes.get("strides", [1] * len(kernel))
-    return automatic and x is not None and any(s < k and by > 1 for s, k, by in zip(x.shape[2:], kernel, strides))
+    if x is None:  # sizes inside a chain are not known here
+        return automatic and any(by > 1 for by in strides)
+    return automatic and any(s < k and by > 1 for s, k, by in zip(x.shape[2:], kernel, strides))
 
 
 def _has_uneven_pads(case: Case, step: Step) -> bool:
@@ -142,6 +144,9 @@ EVALUATOR_FAULTS: Final = [
         "Unique",
         "takes rows, whatever the axis, in order of appearance",
         lambda c, s: "axis" in s.attributes and not s.attributes.get("sorted", 1),
+    ),
+    _fault(
+        "Mean", "adds up in 16 bits, beyond whose range a sum may be", lambda c, s: any(o.dtype == "FLOAT16" for o in c.operands)
     ),
     _fault("Shape", "slices by bounds before the first axis", lambda c, s: min(_bounds(s)) < 0),
     _fault("Resize Upsample", "takes float64 for coordinates, so that ties fall elsewhere", _has_uneven_scales),
