@@ -45,8 +45,6 @@ def _strides_over_small_pictures(case: Case, step: Step) -> bool:
     x, kernel = _operand(case, step, 0), step.attributes.get("kernel_shape", [])
     automatic = str(step.attributes.get("auto_pad", "")).startswith("SAME")
     strides = step.attributes.get("strides", [1] * len(kernel))
-    if x is None:  # sizes inside a chain are not known here
-        return automatic and any(by > 1 for by in strides)
     return automatic and any(s < k and by > 1 for s, k, by in zip(x.shape[2:], kernel, strides))
 
 
