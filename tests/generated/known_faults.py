@@ -45,7 +45,7 @@ def _strides_over_small_pictures(case: Case, step: Step) -> bool:
     x, kernel = _operand(case, step, 0), step.attributes.get("kernel_shape", [])
     automatic = str(step.attributes.get("auto_pad", "")).startswith("SAME")
     strides = step.attributes.get("strides", [1] * len(kernel))
-    return automatic and any(s < k and by > 1 for s, k, by in zip(x.shape[2:], kernel, strides))
+    return automatic and x is not None and any(s < k and by > 1 for s, k, by in zip(x.shape[2:], kernel, strides))
 
 
 def _has_uneven_pads(case: Case, step: Step) -> bool:
