@@ -73,7 +73,9 @@ def _grows_beyond_kernel(site: _Site) -> bool:
 
 
 _FAULTS: Final = (
-    _fault("MaxPool AveragePool LpPool", "dilations where padding is automatic", lambda s: s.pads_itself and _dilates(s)),
+    _fault("AveragePool", "dilations where padding is automatic", lambda s: s.pads_itself and _dilates(s)),
+    _fault("AveragePool", "windows larger than the picture", lambda s: s.text("auto_pad") == "VALID"),
+    _fault("MaxPool", "windows and indices where padding is automatic", lambda s: s.pads_itself),
     _fault("MaxPool AveragePool", "sizes that are rounded up", lambda s: s.attributes.get("ceil_mode", 0) == 1),
     _fault("MaxPool AveragePool", "pads that differ", lambda s: len(set(s.attributes.get("pads", [0]))) > 1),
     _fault(
@@ -85,6 +87,12 @@ _FAULTS: Final = (
         "LpPool",
         "windows that reach into padding, and dilations",
         lambda s: s.pads_itself or any(name in s.attributes for name in ("pads", "dilations", "ceil_mode")),
+    ),
+    _fault("Mean", "sums beyond the range of 16 bits", lambda s: s.dtype(0) == TensorProto.FLOAT16),
+    _fault(
+        "LayerNormalization",
+        "type of mean and deviation",
+        lambda s: any(s.node.output[1:]) and s.dtype(0) != TensorProto.FLOAT,
     ),
     _fault("AffineGrid", "float64", lambda s: s.dtype(0) == TensorProto.DOUBLE),
     _fault(

@@ -13,9 +13,11 @@ from onnx import defs
 from onnx.reference import ReferenceEvaluator
 
 from jitney.converter.corrected_ops import CORRECTED, name_results
+from jitney.converter.evaluator_faults import evaluator_fault
+from jitney.converter.load import load
 
 from .case import Array, Case
-from .known_faults import EVALUATOR_FAULTS, RUNTIME_FAULTS
+from .known_faults import RUNTIME_FAULTS
 
 Results = dict[str, Array]
 
@@ -76,5 +78,6 @@ REFERENCES: Final[dict[str, Callable[[Case, int], Results]]] = {
 
 def known_fault(name: str, case: Case) -> str:
     """Why this reference is not asked about this case; empty if it is."""
-    faults = RUNTIME_FAULTS if name == "ONNX Runtime" else EVALUATOR_FAULTS
-    return next((fault.reason for fault in faults if any(fault.concerns(case, step) for step in case.steps)), "")
+    if name == "evaluator":
+        return evaluator_fault(load(case.model()))
+    return next((fault.reason for fault in RUNTIME_FAULTS if any(fault.concerns(case, step) for step in case.steps)), "")
