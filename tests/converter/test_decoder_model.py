@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-import pytest
+import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from op_check import Array, convert_bytes, rng, value
 
 from jitney import Session
-
-onnxruntime = pytest.importorskip("onnxruntime")
 
 MICROSOFT = "com.microsoft"
 LAYERS, WIDTH, HEADS, KEY_HEADS, SIZE, WORDS, INNER, BLOCK = 2, 64, 4, 2, 16, 50, 96, 32

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from op_check import Array, floats, run_jny
-
-onnxruntime = pytest.importorskip("onnxruntime")
 
 
 def make_cnn() -> onnx.ModelProto:

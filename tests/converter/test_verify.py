@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 from pathlib import Path
 
+import cv2
 import numpy as np
 import onnx
 import pytest
@@ -95,7 +96,6 @@ def test_a_sample(tmp_path: Path) -> None:
 
 
 def test_a_picture_as_sample(tmp_path: Path) -> None:
-    cv2 = pytest.importorskip("cv2")
     cv2.imwrite(str(tmp_path / "p.png"), np.random.default_rng(0).integers(0, 256, (50, 70, 3)).astype(np.uint8))
     for shape in ([1, 3, 32, 64], ["N", 3, "H", "W"], [1, 32, 32, 3], [2, 1, 16, 16]):
         model = model_of([helper.make_node("Relu", ["x"], ["y"])], [value("x", shape)], [value("y")])

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import onnxruntime as theirs
 import pytest
 from onnx import helper
 from ort_contract import adding, both, exceptions, model, ones, session, value_info
@@ -162,7 +163,6 @@ ENUMERATIONS = [
 
 @pytest.mark.parametrize("name", ENUMERATIONS)
 def test_enumerations_are_theirs(ort: ModuleType, name: str) -> None:
-    theirs = pytest.importorskip("onnxruntime")
 
     def numbers(module: ModuleType) -> dict[str, int]:
         return {key: int(member) for key, member in getattr(module, name).__members__.items()}
@@ -172,12 +172,11 @@ def test_enumerations_are_theirs(ort: ModuleType, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["QuantType", "QuantFormat", "QuantizationMode", "CalibrationMethod"])
 def test_choices_of_the_quantiser_are_theirs(name: str) -> None:
-    pytest.importorskip("onnxruntime")
-    theirs = importlib.import_module(
+    their_module = importlib.import_module(
         "onnxruntime.quantization.calibrate" if name[0] == "C" else "onnxruntime.quantization.quant_utils"
     )
     ours = importlib.import_module("jitney.ort.quantization")
-    assert {m.name: m.value for m in getattr(ours, name)} == {m.name: m.value for m in getattr(theirs, name)}
+    assert {m.name: m.value for m in getattr(ours, name)} == {m.name: m.value for m in getattr(their_module, name)}
 
 
 @both
@@ -375,7 +374,6 @@ def test_missing_custom_operators(ort: ModuleType) -> None:
 
 
 def test_every_name_is_there(ort: ModuleType) -> None:
-    theirs = pytest.importorskip("onnxruntime")
     for module, other in (
         (theirs, ort),
         (theirs.capi._pybind_state, ort.capi._pybind_state),

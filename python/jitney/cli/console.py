@@ -6,8 +6,9 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -35,6 +36,27 @@ def note(text: str) -> None:
 def emit_json(data: Any) -> None:
     """One JSON document as the result."""
     sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=True) + "\n")
+
+
+class Result(Protocol):
+    """What a check found."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is a good one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What --json prints."""
+
+
+def verdict(result: Result, as_json: bool) -> None:
+    """A check's result; the command ends with status 1 if it is a bad one."""
+    if as_json:
+        emit_json(result.to_dict())
+    else:
+        line(str(result))
+    if not result.ok:
+        raise typer.Exit(1)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

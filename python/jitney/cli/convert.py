@@ -87,9 +87,4 @@ def _look(model: Path, check: bool, shape: list[str] | None, dynamic_batch: bool
         result = converter.check(model, shapes=shapes, dynamic_batch=dynamic_batch)
     else:
         result = converter.bisect(model, shapes=shapes, dynamic_batch=dynamic_batch, sample=sample)
-    if json:
-        console.emit_json(result.to_dict())
-    else:
-        console.line(str(result))
-    if not result.ok:
-        raise typer.Exit(1)
+    console.verdict(result, json)

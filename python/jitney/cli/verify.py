@@ -28,9 +28,4 @@ def command(
 
     Model(model).check_weights()
     result = verify(model, source, shapes=parse_open_shapes(shape), sample=sample)
-    if json:
-        console.emit_json(result.to_dict())
-    else:
-        console.line(str(result))
-    if not result.ok:
-        raise typer.Exit(1)
+    console.verdict(result, json)

@@ -7,8 +7,6 @@ python -m jitney.ort script.py                           # runs a script that im
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import capi
 from .binding import IOBinding
 from .capi import onnxruntime_validation
@@ -29,7 +27,7 @@ from .enums import (
 )
 from .install import install
 from .interface import ModelMetadata, NodeArg
-from .offline import absent as _absent
+from .offline import absent_among as _absent_among
 from .options import RunOptions, SessionOptions
 from .providers import get_all_providers, get_available_providers
 from .runtime import (
@@ -110,7 +108,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _ABSENT:
-        return _absent(name)
-    raise AttributeError(f"module 'onnxruntime' (jitney.ort) has no attribute '{name}'")
+__getattr__ = _absent_among(_ABSENT, "onnxruntime (jitney.ort)")

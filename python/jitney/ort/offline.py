@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -21,6 +22,28 @@ class _Absent(type):
         if name.startswith("__"):
             raise AttributeError(name)
         return absent(f"{cls.__qualname__}.{name}")
+
+
+def absent_below(module: str) -> Callable[[str], Any]:
+    """A module's `__getattr__` for which every name stands for something absent; `module` is its name below onnxruntime."""
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return absent(f"{module}.{name}")
+
+    return __getattr__
+
+
+def absent_among(names: Collection[str], module: str) -> Callable[[str], Any]:
+    """A module's `__getattr__` for which these names stand for something absent, and others do not exist."""
+
+    def __getattr__(name: str) -> Any:
+        if name in names:
+            return absent(name)
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+
+    return __getattr__
 
 
 def absent(name: str) -> Any:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..binding import IOBinding
 from ..enums import OrtDeviceVendorId
-from ..offline import absent
+from ..offline import absent_among
 from ..session import InferenceSession, Session
 from ..values import OrtDevice, OrtValue, copy_tensors
 
@@ -15,7 +13,4 @@ __all__ = ["IOBinding", "InferenceSession", "OrtDevice", "OrtDeviceVendorId", "O
 ABSENT = ("AdapterFormat", "ModelCompiler", "SparseTensor")
 
 
-def __getattr__(name: str) -> Any:
-    if name in ABSENT:
-        return absent(name)
-    raise AttributeError(f"module 'onnxruntime.capi.onnxruntime_inference_collection' has no attribute '{name}'")
+__getattr__ = absent_among(ABSENT, "onnxruntime.capi.onnxruntime_inference_collection")

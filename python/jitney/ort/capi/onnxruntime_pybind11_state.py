@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..binding import IOBinding as SessionIOBinding
 from ..enums import (
     ExecutionMode,
@@ -35,7 +33,7 @@ from ..exceptions import (
     RuntimeException,
 )
 from ..interface import ModelMetadata, NodeArg
-from ..offline import absent
+from ..offline import absent_among
 from ..options import RunOptions, SessionOptions
 from ..providers import get_all_providers, get_available_providers
 from ..runtime import (
@@ -137,7 +135,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in ABSENT:
-        return absent(name)
-    raise AttributeError(f"module 'onnxruntime.capi.onnxruntime_pybind11_state' has no attribute '{name}'")
+__getattr__ = absent_among(ABSENT, "onnxruntime.capi.onnxruntime_pybind11_state")

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..offline import absent
+from ..offline import absent_below
 from .settings import CalibrationMethod, QuantFormat, QuantizationMode, QuantType
 
 __all__ = ["CalibrationMethod", "QuantFormat", "QuantType", "QuantizationMode"]
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return absent(f"quantization.{name}")
+__getattr__ = absent_below("quantization")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..offline import absent
+from ..offline import absent_below
 
 CommonOpsRegistry: dict[str, Any] = {}
 IntegerOpsRegistry: dict[str, Any] = {}
@@ -12,7 +12,4 @@ QLinearOpsRegistry: dict[str, Any] = {}
 QDQRegistry: dict[str, Any] = {}
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return absent(f"quantization.registry.{name}")
+__getattr__ = absent_below("quantization.registry")

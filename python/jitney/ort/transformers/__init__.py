@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
+from ..offline import absent_below
 
-from ..offline import absent
-
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return absent(f"transformers.{name}")
+__getattr__ = absent_below("transformers")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..offline import absent
+from ..offline import absent_below
 from ..spelling import NAMES
 
 
@@ -59,7 +59,4 @@ def _known(ort_type: str) -> str:
     return NAMES[ort_type][1]
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return absent(f"transformers.io_binding_helper.{name}")
+__getattr__ = absent_below("transformers.io_binding_helper")

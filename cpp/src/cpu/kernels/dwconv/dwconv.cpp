@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cpu/kernels/best_kernel.h"
+
 namespace jitney::kernels {
 
 #define JITNEY_DWCONV_KERNEL(name, isa, lanes, pixels, type) extern const DwConvKernel name;
@@ -71,13 +73,7 @@ void run_with_epilogue(const DwConvKernel& kernel, const DwRun& whole, const Epi
 
 std::span<const DwConvKernel* const> dwconv_kernels() noexcept { return kKernels; }
 
-const DwConvKernel& dwconv_kernel(Isa active) noexcept {
-  const DwConvKernel* best = kKernels[0];
-  for (const DwConvKernel* kernel : kKernels) {
-    if (includes(active, kernel->isa)) best = kernel;
-  }
-  return *best;
-}
+const DwConvKernel& dwconv_kernel(Isa active) noexcept { return best_kernel<DwConvKernel>(kKernels, active); }
 
 std::size_t dwconv_padded(const DwConvKernel& kernel, std::size_t channels) noexcept {
   return (channels + kernel.lanes - 1) / kernel.lanes * kernel.lanes;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cpu/kernels/best_kernel.h"
+
 namespace jitney::kernels {
 
 #define JITNEY_GEMM_KERNEL(name, isa, mr, nr, type) \
@@ -25,13 +27,7 @@ constexpr std::size_t kMaxWideColumns = 4 * kMaxTileColumns;
 
 std::span<const GemmKernel* const> gemm_kernels() noexcept { return kKernels; }
 
-const GemmKernel& gemm_kernel(Isa active) noexcept {
-  const GemmKernel* best = kKernels[0];
-  for (const GemmKernel* kernel : kKernels) {
-    if (includes(active, kernel->isa)) best = kernel;
-  }
-  return *best;
-}
+const GemmKernel& gemm_kernel(Isa active) noexcept { return best_kernel<GemmKernel>(kKernels, active); }
 
 void run_micro_tile(const GemmKernel& kernel, MicroTile tile, const Epilogue& epilogue, const std::optional<Clamp>& clamp,
                     std::size_t rows, std::size_t columns) noexcept {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/aligned.h"
+#include "cpu/kernels/best_kernel.h"
 
 namespace jitney::kernels {
 
@@ -107,13 +108,7 @@ void store_tile(const GemmKernel& gemm, const ConvArgs& args, const Tile& tile, 
 
 std::span<const WinogradKernel* const> winograd_kernels() noexcept { return kKernels; }
 
-const WinogradKernel& winograd_kernel(Isa active) noexcept {
-  const WinogradKernel* best = kKernels[0];
-  for (const WinogradKernel* kernel : kKernels) {
-    if (includes(active, kernel->isa)) best = kernel;
-  }
-  return *best;
-}
+const WinogradKernel& winograd_kernel(Isa active) noexcept { return best_kernel<WinogradKernel>(kKernels, active); }
 
 bool winograd_fits(const ConvGeometry& g) noexcept {
   return g.kernel == Spatial{1, 3, 3} && g.stride == Spatial{1, 1, 1} && g.dilation == Spatial{1, 1, 1} && g.input[0] == 1 &&
