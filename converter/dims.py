@@ -27,7 +27,7 @@ Shapes = Mapping[str, Sequence[int | str]]
 def input_types(inputs: Sequence[onnx.ValueInfoProto], shapes: Shapes) -> dict[str, tuple[int, list[Dim] | None]]:
     """Dtype and shape of each input. `shapes` overrides what the model says; a symbol fixed at one place is fixed at all."""
     if not isinstance(shapes, Mapping):
-        raise InvalidInput(f"shapes is a {type(shapes).__name__}; a dict {{input name: shape}} is wanted")
+        raise InvalidInput(f"shapes is of type {type(shapes).__name__}; a dict {{input name: shape}} is wanted")
     unknown = sorted(set(shapes) - {info.name for info in inputs})
     if unknown:
         names = ", ".join(f"'{info.name}'" for info in inputs)

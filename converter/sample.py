@@ -124,7 +124,7 @@ def _read_sample(sample: Sample, specs: Sequence[InputSpec]) -> Feeds:
     if isinstance(sample, Mapping):
         feeds = {name: np.asarray(array) for name, array in sample.items()}
     elif not isinstance(sample, (str, os.PathLike)):
-        raise InvalidInput(f"the sample is a {type(sample).__name__}; a path or a dict {{input name: array}} is wanted")
+        raise InvalidInput(f"the sample is of type {type(sample).__name__}; a path or a dict {{input name: array}} is wanted")
     else:
         path = Path(sample)
         if not path.is_file():

@@ -14,7 +14,7 @@ def declare_states(model: Model, states: Mapping[str, str] | None) -> None:
     """`states` pairs names of inputs with names of outputs, or the other way round where that leaves no doubt. Types must be
     inferred."""
     if not isinstance(states or {}, Mapping):
-        raise InvalidInput(f"states is a {type(states).__name__}; a dict {{input name: output name}} is wanted")
+        raise InvalidInput(f"states is of type {type(states).__name__}; a dict {{input name: output name}} is wanted")
     inputs, outputs = [value.name for value in model.graph.inputs], model.output_names
     for first, second in (states or {}).items():
         swapped = first not in inputs and first in outputs and second in inputs

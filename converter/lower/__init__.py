@@ -53,8 +53,9 @@ from . import (  # noqa: F401  (importing a family registers its lowerings)
     window,
 )
 from .compound import OptionalValue, SequenceValue
+from .context import Context, Poison, Scope
 from .functions import overload_of
-from .graph import Context, GraphBuilder, Poison, Scope
+from .graph import GraphBuilder
 from .problems import explain, summary
 from .registry import lowered_ops
 

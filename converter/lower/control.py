@@ -9,7 +9,8 @@ import numpy as np
 
 from ..ir import Graph, Value
 from .compound import CarriedHead, Element, Item, OptionalValue, SequenceValue, stack, tensor_run
-from .graph import GraphBuilder, Poison, is_poisoned
+from .context import Poison
+from .graph import GraphBuilder, is_poisoned
 from .node import OnnxNode
 from .registry import Result, lowers
 

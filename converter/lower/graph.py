@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 import onnx
@@ -19,102 +17,15 @@ from ..load import canonical_domain
 from ..tensors import Array, sparse_to_array, to_array
 from .attributes import Schema, given_attributes, read_attributes
 from .compound import OptionalValue, SequenceValue, capture_compound
+from .context import Context, Poison, Scope
 from .foreign import foreign_schema
 from .functions import FunctionBody, function_body, has_body, overload_of
 from .node import OnnxNode
-from .problems import Origin, explain, operand_texts, origin_of
+from .order import in_order
+from .problems import explain, operand_texts, origin_of
 from .registry import Result, find_lowering
 from .types import Types
 from .unknown_op import advice
-
-
-@dataclass
-class Context:
-    """What all graphs of one conversion share."""
-
-    folder: Path | None
-    functions: Mapping[tuple[str, str, str], onnx.FunctionProto]
-    """The model's own, by domain, name and overload."""
-    sizes_are_final: bool = True
-    """False if a size that the model fixes will be opened later, so that nothing may be decided by it."""
-    names: set[str] = field(default_factory=set)
-    labels: set[str] = field(default_factory=set)
-    unsupported: list[Error] = field(default_factory=list)
-    collecting: bool = False
-    """Whether to go on after a node that is wrong, too, and to note it among those that are not supported."""
-    origins: dict[str, Origin] = field(default_factory=dict)
-    """Where IR nodes come from, by the names of ONNX nodes."""
-    warnings: list[str] = field(default_factory=list)
-    spread_sequences: bool = False
-    """Whether a sequence among the model's outputs becomes as many outputs as it has elements."""
-    repeated: int = 0
-    """Nodes of loops' bodies that were lowered again so far."""
-    unrolled: int = 0
-    """Nodes that loops were unrolled to so far."""
-    size: int = 0
-    """The number of values that the model names."""
-    expanded: int = 0
-    """Nodes that stand in function bodies, counted each time that a body is written out."""
-    calls: list[tuple[str, str, str]] = field(default_factory=list)
-    """The functions whose bodies are being lowered, from the outermost in."""
-    _counters: dict[str, int] = field(default_factory=dict)
-
-    def fresh(self, stem: str) -> str:
-        """A value name that nothing else has."""
-        return self._unique(stem, self.names)
-
-    def label(self, node: onnx.NodeProto) -> str:
-        """A unique name for the node, from its own, or from its first result's if it has none."""
-        results = [name for name in node.output if name]
-        return self._unique(node.name or (results[0] if results else node.op_type), self.labels)
-
-    def state(self) -> tuple[set[str], set[str], int, int, dict[str, int]]:
-        """What reset() needs to forget what is lowered from now on."""
-        return {*self.names}, {*self.labels}, len(self.unsupported), len(self.warnings), {**self._counters}
-
-    def reset(self, state: tuple[set[str], set[str], int, int, dict[str, int]]) -> None:
-        """Forgets what was lowered since, so that it can be lowered again under the same names."""
-        names, labels, unsupported, warnings, counters = state
-        self.names, self.labels, self._counters = {*names}, {*labels}, {**counters}
-        del self.unsupported[unsupported:], self.warnings[warnings:]
-
-    def note(self, error: InvalidModel | Unsupported) -> None:
-        """Raises the error, or goes on if problems are being collected."""
-        if not self.collecting:
-            raise error
-        explain(error, None)
-        self.unsupported.append(error)
-
-    def origin(self, name: str) -> Origin | None:
-        """Where the IR node of that name comes from: names are those of ONNX nodes, with the IR's op behind some of them."""
-        while name not in self.origins and "/" in name:
-            name = name.rpartition("/")[0]
-        return self.origins.get(name)
-
-    def _unique(self, stem: str, taken: set[str]) -> str:
-        name = stem
-        while name in taken:
-            self._counters[stem] = self._counters.get(stem, 0) + 1
-            name = f"{stem}.{self._counters[stem]}"
-        taken.add(name)
-        return name
-
-
-class Poison(Value):
-    """Stands for the result of a node that cannot be lowered, so that the rest of the model is still looked through."""
-
-
-@dataclass
-class Scope:
-    """Names of one ONNX graph or function body; what is not found is looked for outside."""
-
-    opsets: Mapping[str, int]
-    values: dict[str, Value] = field(default_factory=dict)
-    attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)
-    function: bool = False
-    """A function body's names mean nothing outside, so its values do not take them."""
-    outer: Scope | None = None
-    """Where names are looked for next, for a subgraph that is lowered into the graph around it."""
 
 
 class GraphBuilder:
@@ -166,7 +77,7 @@ class GraphBuilder:
             self._define_constant(initializer, functools.partial(to_array, initializer, folder), scope)
         for sparse in proto.sparse_initializer:
             self._define_constant(sparse.values, functools.partial(sparse_to_array, sparse, folder), scope)
-        for node in _in_order(proto.node, scope):
+        for node in in_order(proto.node, scope):
             self.lower_node(node, scope)
         results = [self.find(info.name, scope) for info in proto.output]
         for info, result in zip(proto.output, results, strict=True):
@@ -453,46 +364,3 @@ def is_poisoned(value: Value | None) -> bool:
     if isinstance(value, SequenceValue):
         return any(isinstance(item, Poison) for item in value.items)
     return isinstance(value, Poison) or (isinstance(value, OptionalValue) and isinstance(value.element, Poison))
-
-
-def _in_order(nodes: Sequence[onnx.NodeProto], scope: Scope) -> list[onnx.NodeProto]:
-    """The nodes in topological order; nearly always that is the order they are in."""
-    known = scope.values
-    makers = {name: index for index, node in enumerate(nodes) for name in node.output if name}
-    reads = [_reads(node) for node in nodes]
-    if all(makers.get(name, -1) < index for index, names in enumerate(reads) for name in names if name not in known):
-        return list(nodes)
-    ordered: list[onnx.NodeProto] = []
-    state = [0] * len(nodes)  # 0: not seen, 1: its operands are being placed, 2: placed
-    for start in range(len(nodes)):
-        stack = [start]
-        while stack:
-            index = stack[-1]
-            waiting = [makers[name] for name in reads[index] if name in makers and name not in known and state[makers[name]] != 2]
-            if state[index] == 2:
-                stack.pop()
-            elif not waiting:
-                state[index] = 2
-                ordered.append(nodes[index])
-                stack.pop()
-            elif state[index] == 1 and any(state[other] == 1 for other in waiting):
-                node, domain = nodes[index], canonical_domain(nodes[index].domain)
-                error = InvalidModel("the graph has a cycle")
-                explain(error, origin_of(node.name, node, domain, scope.opsets, functools.partial(list, node.input)))
-                raise error
-            else:
-                state[index] = 1
-                stack += waiting
-    return ordered
-
-
-def _reads(node: onnx.NodeProto) -> set[str]:
-    """Names that the node reads, also inside its subgraphs."""
-    names = {name for name in node.input if name}
-    for attribute in node.attribute:
-        for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-            inner = {name for child in graph.node for name in _reads(child)} | {info.name for info in graph.output}
-            made = {name for child in graph.node for name in child.output}
-            made |= {info.name for info in graph.input} | {tensor.name for tensor in graph.initializer}
-            names |= inner - made
-    return names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 
 from ..ir import Value
-from .graph import Scope
+from .context import Scope
 from .loop_builder import Body, Frame, Inside, build_loop, check_body, true
 from .node import OnnxNode
 from .registry import Result, lowers

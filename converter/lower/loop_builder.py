@@ -12,7 +12,8 @@ from onnx import TensorProto
 
 from ..ir import Attribute, Dim, Node, Value, constant
 from .compound import CarriedHead, Element, OptionalValue, Run, SequenceValue, join, move_axis, rank_of, stack
-from .graph import GraphBuilder, Poison, Scope, is_poisoned
+from .context import Poison, Scope
+from .graph import GraphBuilder, is_poisoned
 from .node import OnnxNode
 
 _MOST_ROUNDS: Final = 3

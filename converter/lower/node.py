@@ -19,7 +19,8 @@ from .attributes import python_value
 from .registry import Result
 
 if TYPE_CHECKING:
-    from .graph import GraphBuilder, Scope
+    from .context import Scope
+    from .graph import GraphBuilder
 
 Array = npt.NDArray[np.generic]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..ir import Value
 from .compound import move_axis
-from .graph import Poison, Scope
+from .context import Poison, Scope
 from .loop_builder import Body, Frame, Inside, build_loop, check_body, true
 from .node import OnnxNode
 from .registry import Result, lowers

@@ -84,7 +84,7 @@ def _checked(value: object, info: TensorInfo) -> Array:
         value = np.asarray(value)
     if not isinstance(value, np.ndarray):
         raise InvalidInput(
-            f"input '{info.name}' is a {_kind(value)}; a NumPy array of {info.dtype} is wanted",
+            f"input '{info.name}' is of type {_kind(value)}; a NumPy array of {info.dtype} is wanted",
             hint=f"np.asarray(value, np.{info.dtype})" if isinstance(value, (int, float, list, tuple)) else "",
         )
     if isinstance(value, np.ma.MaskedArray):

@@ -101,7 +101,7 @@ class Session:
         `out` names them.
         """
         if state is not None and not isinstance(state, State):
-            raise InvalidInput(f"state is a {type(state).__name__}; what new_state() returns is wanted")
+            raise InvalidInput(f"state is of type {type(state).__name__}; what new_state() returns is wanted")
         kept = {before for before, _ in self._model.states}
         given = with_pixels(inputs, self._pictures, self.inputs) if self._pictures else inputs
         fed = collect(given, self.inputs, kept)
@@ -187,14 +187,14 @@ class Session:
 
     def _check_targets(self, out: Mapping[str, Array], names: Sequence[str]) -> None:
         if not isinstance(out, Mapping):
-            raise InvalidInput(f"out is a {type(out).__name__}; a dict {{output name: array}} is wanted")
+            raise InvalidInput(f"out is of type {type(out).__name__}; a dict {{output name: array}} is wanted")
         check_names(out, self.outputs, "output")
         by_name = {info.name: info for info in self.outputs}
         for name, array in out.items():
             if name not in names:
                 raise InvalidInput(f"an array was given for output '{name}', which outputs={list(names)!r} leaves out")
             if not isinstance(array, np.ndarray):
-                raise InvalidInput(f"out['{name}'] is a {type(array).__name__}; a NumPy array is wanted")
+                raise InvalidInput(f"out['{name}'] is of type {type(array).__name__}; a NumPy array is wanted")
             check_dtype(array, by_name[name], "output")
             check_shape(array.shape, by_name[name], "output")
             if not array.flags.writeable:

@@ -41,13 +41,13 @@ WRONG = {
     "scalar": ({"x": np.float32(1)}, "rank 0"),
     "fixed dim": ({"x": np.zeros((2, 5), np.float32)}, "has 5 in axis 1"),
     "zero in a fixed dim": ({"x": np.zeros((2, 0), np.float32)}, "has 0 in axis 1"),
-    "None": ({"x": None}, "is a None"),
-    "list": ({"x": [[1.0, 2.0, 3.0, 4.0]]}, "is a list"),
+    "None": ({"x": None}, "is of type None"),
+    "list": ({"x": [[1.0, 2.0, 3.0, 4.0]]}, "is of type list"),
     "masked": ({"x": np.ma.masked_array(GOOD, GOOD > 1)}, "masked"),
-    "bytes": ({"x": GOOD.tobytes()}, "is a bytes"),
-    "None as inputs": (None, "is a None"),
-    "a list as inputs": ([GOOD], "is a list"),
-    "a float": (1.0, "is a float"),
+    "bytes": ({"x": GOOD.tobytes()}, "is of type bytes"),
+    "None as inputs": (None, "is of type None"),
+    "a list as inputs": ([GOOD], "is of type list"),
+    "a float": (1.0, "is of type float"),
 }
 
 
@@ -159,7 +159,7 @@ def test_wrong_target(session: jitney.Session, target: object) -> None:
 
 @pytest.mark.parametrize("out", [[1], "y", np.zeros((2, 3), np.float32)])
 def test_targets_that_are_no_dict(session: jitney.Session, out: object) -> None:
-    with pytest.raises(jitney.InvalidInput, match="out is a"):
+    with pytest.raises(jitney.InvalidInput, match="out is of type"):
         session.run(GOOD, out=out)
 
 

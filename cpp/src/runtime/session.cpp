@@ -159,7 +159,7 @@ std::vector<Tensor> Session::run(std::span<const NamedView> inputs, std::span<co
 
 std::vector<Tensor> Session::run(std::span<const NamedView> inputs, std::span<const NamedView> outputs, State& state) {
   if (!state.buffers_ || state.buffers_->model != model().data())
-    throw Error(ErrorCode::invalid_input, "the state belongs to another model", "get one from Session::new_state()");
+    throw Error(ErrorCode::invalid_input, "the state belongs to another model", "get one from the new_state() of this session");
   return run_with(inputs, outputs, state.buffers_.get());
 }
 
