@@ -19,7 +19,8 @@ State::Buffers::Buffers(std::shared_ptr<detail::ModelData> of) : model(std::move
 State::State(std::shared_ptr<Buffers> buffers) : buffers_(std::move(buffers)) { reset(); }
 
 void State::reset() {
-  if (!buffers_) throw Error(ErrorCode::invalid_input, "the state belongs to no session", "get one from new_state() of a session");
+  if (!buffers_)
+    throw Error(ErrorCode::invalid_input, "the state belongs to no session", "get one from new_state() of a session");
   const StateLock lock(*buffers_);
   for (Buffers::Entry& entry : buffers_->entries) std::memset(entry.current.data(), 0, entry.current.bytes());
 }
