@@ -18,7 +18,7 @@ from jitney.converter.write import serialise
 from jitney.errors import Error, Unsupported
 
 from .case import Array, Case
-from .references import REFERENCES, Results, known_fault
+from .references import REFERENCES, Results, in_float64, known_fault
 
 WAYS: Final = ((True, "cpu"), (False, "reference"))
 """With all passes on the CPU's kernels, and without on the plain ones."""
@@ -59,11 +59,13 @@ def judge(case: Case, *, enter: Enter = lambda stage: None, skip: Collection[str
         if not answers:
             continue
         differences = [difference(case, results, answer) for answer in answers]
-        if all(differences) and not _unstable(case, results, answers, enter, skip):
-            disputed = len(answers) > 1 and difference(case, answers[0], answers[1])
+        # The references may themselves be a tolerance apart, on either side of Jitney: one of them is enough.
+        if not all(differences) or _is_exact(case, results, enter):
+            continue
+        they_agree = len(answers) > 1 and not difference(case, answers[0], answers[1])
+        if they_agree or not _unstable(case, results, answers, enter, skip):
+            disputed = len(answers) > 1 and not they_agree
             return Verdict("disputed" if disputed else "wrong", f"{backend}: {' | '.join(differences)}")
-        if len(answers) > 1 and any(differences) and not difference(case, answers[0], answers[1]):
-            return Verdict("wrong", f"{backend}: {' | '.join(differences)}")
     return Verdict("agree" if answers else "no reference")
 
 
@@ -122,6 +124,20 @@ def _tolerance(case: Case, wanted: Array) -> Array:
         return np.full(wanted.shape, 16 * epsilon * max(float(sizes.max(initial=0.0)), 0.1))
     tiny = float(ml_dtypes.finfo(wanted.dtype).smallest_normal)
     return np.asarray(8 * epsilon * sizes + max(8 * epsilon * 1e-2 if not case.has_edges else 0.0, 4 * tiny))
+
+
+def _is_exact(case: Case, results: Results, enter: Enter) -> bool:
+    """Whether Jitney has what comes out in float64, from which references in float32 may be far where digits cancel out."""
+    if known_fault("evaluator", case):
+        return False
+    enter("evaluator in float64")
+    try:
+        exact = in_float64(case)
+    except Exception:
+        return False
+    with np.errstate(all="ignore"):
+        rounded = {name: array.astype(results[name].dtype) for name, array in exact.items()}
+    return not difference(case, results, rounded)
 
 
 def _unstable(case: Case, results: Results, answers: list[Results], enter: Enter, skip: Collection[str]) -> bool:

@@ -68,6 +68,20 @@ def _widened(run: Callable[[Case, int], Results]) -> Callable[[Case, int], Resul
     return widened
 
 
+def in_float64(case: Case) -> Results:
+    """The evaluator's results for the same numbers in float64, rounded at the end: where float32 loses digits, who is right."""
+    if any(step.op in _TYPED for step in case.steps):
+        raise ValueError("the types of operands belong to the meaning of these ops")
+    operands = [
+        replace(operand, dtype="DOUBLE", fill="listed", values=operand.array().astype(np.float64).ravel().tolist())
+        if operand.dtype in _ROUNDED
+        else operand
+        for operand in case.operands
+    ]
+    return evaluator(replace(case, operands=operands), 0)
+
+
+_ROUNDED: Final = {"FLOAT", "FLOAT16", "BFLOAT16"}
 _TYPED: Final = {"Cast", "CastLike", "BitCast", "EyeLike", "Softmax", "LogSoftmax"}
 """Ops to whose meaning the type of their operand belongs; softmax rounds each step of its definition to it."""
 REFERENCES: Final[dict[str, Callable[[Case, int], Results]]] = {
