@@ -18,7 +18,20 @@ struct FastOp {
   std::unique_ptr<Step> (*prepare)(const NodeRequest& node, PackCache& cache, std::size_t threads);
 };
 
+/// Nodes that follow one another and run faster as one step. All functions decide from the request alone, and alike.
+struct FusedOp {
+  /// The most nodes that a group led by this one may have; 0 or 1 if it leads none. Cheap: asked for every node.
+  std::size_t (*widest)(const NodeRequest& first);
+  /// How many of these consecutive nodes it takes, at least 2, or 0. Their own results have shapes and Operand::reads, no
+  /// strides.
+  std::size_t (*claim)(Group nodes);
+  NodeLayout (*layout)(Group group);
+  std::unique_ptr<Step> (*prepare)(Group group, PackCache& cache, std::size_t threads);
+};
+
 /// The entry for an op, or null.
 const FastOp* find_fast_op(std::string_view op) noexcept;
+/// All fused steps; what stands first is asked first.
+std::span<const FusedOp> fused_ops() noexcept;
 
 }  // namespace jitney::cpu

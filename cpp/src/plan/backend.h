@@ -59,6 +59,7 @@ struct Operand {
   std::shared_ptr<const Tensor> known;  // bytes known for this plan only (a shape, a bound): read them, but pack nothing by them
   std::int32_t producer = -1;           // of an input: the node of the same group that computes it; -1: it comes from outside
   bool inner = false;                   // of an output: read within the group only, so that it needs no place
+  std::size_t reads = 0;                // of an output, when claimed: how often nodes, or the model's caller, will read it
 
   /// The bytes, dense row-major, if they are known in either way.
   std::optional<TensorView> bytes() const {
@@ -116,8 +117,11 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
-  /// The most nodes that claim() can take at a time; it is shown no more.
-  virtual std::size_t widest_group() const { return 1; }
+  /// The most nodes that claim() can take at a time if this one, whose operands are all known, is the first; it is shown no more.
+  virtual std::size_t widest_group(const NodeRequest& first) const {
+    (void)first;
+    return 1;
+  }
   /// How many of these consecutive nodes, from the first, this backend runs as one step; 0: it cannot run the first at all.
   /// Shapes are final; what the nodes themselves compute has no strides yet.
   virtual std::size_t claim(Group nodes) const = 0;

@@ -274,35 +274,45 @@ std::optional<Slot> Layout::reuse_operand(FlatId result, const Order& order, std
   return std::nullopt;
 }
 
-/// The nodes from `index` on that the backend may see, as far as they are known before they are placed.
+/// A node as far as it is known before it is placed. `producers`: the nodes of the group so far, by what they compute.
+NodeRequest Layout::request(const FlatNode& node, const std::map<FlatId, std::int32_t>& producers) {
+  NodeRequest request{node.node, node.op, {}, {}};
+  request.inputs.reserve(node.inputs.size());
+  request.outputs.reserve(node.outputs.size());
+  for (const FlatId id : node.inputs) {
+    Operand& input = request.inputs.emplace_back();
+    if (id < 0) continue;
+    if (const auto found = producers.find(id); found != producers.end()) {
+      input.dtype = value(id).dtype;
+      input.shape = value(id).shape;
+      input.producer = found->second;
+    } else {
+      input = operand(id, slot_of(id));
+    }
+  }
+  for (const FlatId id : node.outputs) {
+    Operand& output = request.outputs.emplace_back();
+    if (id < 0) continue;
+    output.dtype = value(id).dtype;
+    output.shape = value(id).shape;
+    output.reads = uses_[static_cast<std::size_t>(id)];
+  }
+  return request;
+}
+
+/// The nodes from `index` on that the backend may see.
 std::vector<NodeRequest> Layout::request_group(std::size_t index) {
   const std::vector<FlatNode>& nodes = plan_.program.nodes;
-  const std::size_t most = std::min(nodes.size() - index, options_.backend.widest_group());
-  std::vector<NodeRequest> group;
-  group.reserve(most);
   std::map<FlatId, std::int32_t> producers;
-  for (std::size_t k = 0; k < most; ++k) {
+  std::vector<NodeRequest> group;
+  group.push_back(request(nodes[index], producers));
+  const std::size_t most = std::min(nodes.size() - index, options_.backend.widest_group(group.front()));
+  for (std::size_t k = 1; k < most; ++k) {
     const FlatNode& node = nodes[index + k];
-    if (k != 0 && node.op->regions != nullptr) break;  // movement is the planner's business
-    NodeRequest& request = group.emplace_back(NodeRequest{node.node, node.op, {}, {}});
-    request.inputs.reserve(node.inputs.size());
-    request.outputs.reserve(node.outputs.size());
-    for (const FlatId id : node.inputs) {
-      Operand& input = request.inputs.emplace_back();
-      if (id < 0) continue;
-      if (const auto found = producers.find(id); found != producers.end()) {
-        input = {value(id).dtype, value(id).shape, {}, nullptr, nullptr, found->second, false};
-      } else {
-        input = operand(id, slot_of(id));
-      }
-    }
-    for (const FlatId id : node.outputs) {
-      Operand& output = request.outputs.emplace_back();
-      if (id < 0) continue;
-      output.dtype = value(id).dtype;
-      output.shape = value(id).shape;
-      if (most > 1) producers.emplace(id, static_cast<std::int32_t>(k));
-    }
+    if (node.op->regions != nullptr) break;  // movement is the planner's business
+    for (const FlatId id : nodes[index + k - 1].outputs)
+      if (id >= 0) producers.emplace(id, static_cast<std::int32_t>(k - 1));
+    group.push_back(request(node, producers));
   }
   return group;
 }

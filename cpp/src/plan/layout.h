@@ -43,6 +43,7 @@ class Layout {
   /// Places the node of that index, and those that the backend takes with it; returns how many.
   std::size_t place(std::size_t index);
   std::size_t place_by_backend(std::size_t index);
+  NodeRequest request(const FlatNode& node, const std::map<FlatId, std::int32_t>& producers);
   std::vector<NodeRequest> request_group(std::size_t index);
   void place_concat(const FlatNode& node);
   bool place_as_views(const FlatNode& node);

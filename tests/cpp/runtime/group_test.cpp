@@ -52,7 +52,7 @@ class ChainStep : public Step {
 class ChainBackend : public Backend {
  public:
   std::string_view name() const override { return "chain"; }
-  std::size_t widest_group() const override { return 4; }
+  std::size_t widest_group(const NodeRequest&) const override { return 4; }
   std::size_t claim(Group nodes) const override {
     std::size_t count = 1;
     while (count < nodes.size() && nodes[count].inputs[0].producer == static_cast<std::int32_t>(count) - 1) ++count;
