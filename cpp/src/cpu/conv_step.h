@@ -1,4 +1,4 @@
-// Convolution in float32: pointwise as a matrix product, depthwise, and any other through pointers to its taps.
+// Convolution in float32: the step around the ways that there are to compute one (conv_way.h).
 #pragma once
 
 #include <span>

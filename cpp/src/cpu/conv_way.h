@@ -1,0 +1,61 @@
+// One way to compute a float32 convolution: the interface behind a conv step, and the ways that there are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cpu/kernels/conv/conv.h"
+#include "plan/backend.h"
+
+namespace jitney::cpu {
+
+/// A convolution with all that is known at plan time. Which way computes it follows from its shape per item, its strides and its
+/// weights alone, never from the batch or the number of threads.
+struct ConvProblem {
+  kernels::ConvGeometry geometry;
+  std::size_t groups = 1, channels = 0, filters = 0;   // channels and filters of one group
+  std::int64_t filter_stride = 0, channel_stride = 0;  // of the weights, in elements
+  kernels::Spatial tap_stride{0, 0, 0};
+  std::optional<std::int64_t> pixel_stride;  // between the input's pixels, batch included, if they are evenly spaced
+  bool no_padding = false;                   // neither at the beginning nor at the end of any axis
+  bool constant_weights = false;             // packed once, not for each run
+  std::uint64_t weight_bytes = 0;
+  std::uint64_t spare_bytes = 0;  // that packed weights may take beyond weight_bytes
+
+  /// Rough cost of all products.
+  double nanoseconds() const;
+};
+
+/// Addresses of one run.
+struct ConvRun {
+  const float* x = nullptr;
+  const float* weights = nullptr;  // packed
+  float* y = nullptr;
+  std::int64_t y_stride = 0;  // between pixels
+  kernels::Epilogue epilogue;
+  std::byte* workspace = nullptr;  // 64-byte aligned
+};
+
+class ConvWay {
+ public:
+  virtual ~ConvWay() = default;
+  /// All groups. `packed` has packed_floats places, which may hold anything.
+  virtual void pack(const float* source, float* packed) const = 0;
+  virtual void run(const StepRun& run, const ConvRun& conv) const = 0;
+
+  std::string kernel;
+  std::string packing;  // names the layout of the packed weights: ways that share it share the bytes
+  std::size_t packed_floats = 0;
+  std::size_t workspace = 0;  // bytes
+};
+
+/// Each gives the way, or null where it does not fit or another will be faster. The last always fits.
+std::unique_ptr<ConvWay> depthwise_conv(const ConvProblem& problem, std::size_t threads);
+std::unique_ptr<ConvWay> pointwise_conv(const ConvProblem& problem, std::size_t threads);
+std::unique_ptr<ConvWay> winograd_conv(const ConvProblem& problem, std::size_t threads);
+std::unique_ptr<ConvWay> indirect_conv(const ConvProblem& problem, std::size_t threads);
+
+}  // namespace jitney::cpu
