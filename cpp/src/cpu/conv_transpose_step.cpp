@@ -8,6 +8,7 @@
 
 #include "base/aligned.h"
 #include "cpu/conv_shape.h"
+#include "cpu/conv_transpose_blocks_step.h"
 #include "cpu/epilogue_operands.h"
 #include "cpu/packed_weight.h"
 #include "cpu/parallel.h"
@@ -246,6 +247,7 @@ std::unique_ptr<Step> prepare(const NodeRequest& node, PackCache& cache, std::si
   if (!takes(node)) return nullptr;
   const WindowGeometry window =
       transposed_window_geometry(*node.node, spatial_sizes(node.inputs[0].shape), spatial_sizes(node.inputs[1].shape));
+  if (writes_blocks(node, window)) return prepare_conv_transpose_blocks(node, window, cache, threads);
   return std::make_unique<ConvTransposeStep>(node, window, cache, threads);
 }
 

@@ -74,3 +74,45 @@ TEST_CASE("conv_transpose: strides, groups, dilations, epilogues") {
     }
   }
 }
+
+TEST_CASE("conv_transpose: windows that do not overlap") {
+  std::mt19937 rng(3);
+  struct Spec {
+    Shape x, w;
+    std::vector<std::int64_t> strides;
+  };
+  const std::vector<Spec> specs = {
+      {{1, 5, 9, 41}, {5, 1, 2, 2}, {2, 2}},     {{2, 7, 30, 9}, {7, 3, 2, 3}, {2, 3}},
+      {{1, 12, 17, 25}, {12, 24, 2, 2}, {2, 2}}, {{2, 6, 50}, {6, 40, 2}, {2}},
+      {{1, 3, 60, 60}, {3, 1, 1, 2}, {1, 2}},    {{1, 3, 3, 4, 5}, {3, 2, 2, 2, 2}, {2, 2, 2}},
+      {{1, 4, 5, 7}, {4, 100, 2, 1}, {2, 1}},    {{1, 4, 5, 7}, {4, 17, 4, 4}, {4, 4}},
+      {{3, 0, 5, 7}, {0, 3, 2, 2}, {2, 2}},
+  };
+  for (const Spec& spec : specs) {
+    for (const char* activation : {"none", "sigmoid", "prelu"}) {
+      for (const bool residual : {false, true}) {
+        const Order channels_last = channels_last_order(spec.x.size());
+        Shape y = spec.x;
+        y[1] = spec.w[1];
+        for (std::size_t i = 2; i < y.size(); ++i) y[i] *= spec.strides[i - 2];
+        Case c = make_case("conv_transpose", {{"strides", ints(spec.strides)}, {"activation", std::string(activation)}},
+                           {random(rng, DType::float32, spec.x, {channels_last, 2}), random(rng, DType::float32, spec.w),
+                            random(rng, DType::float32, {spec.w[1]})});
+        if (residual) c.inputs.push_back(random(rng, DType::float32, y, {channels_last}));
+        if (std::string_view(activation) == "prelu") {
+          if (!residual) c.inputs.emplace_back();
+          c.inputs.push_back(random(rng, DType::float32, {spec.w[1]}));
+        }
+        c.constant = {false, true};
+        const std::string kernel = check_case(c);
+        CHECK((spec.x[1] == 0 || kernel.ends_with("_blocks")));
+        c.in_place = residual;
+        check_case(c);
+        c.in_place = false;
+        c.output_gap = 3;
+        c.constant = {};
+        check_case(c);
+      }
+    }
+  }
+}
