@@ -46,8 +46,30 @@ bool in_numpy(DType dtype) { return dtype < DType::bfloat16; }
 /// ml_dtypes keeps only the low bits of these; the runtime stores them as sign-extended bytes.
 bool is_narrow_signed(DType dtype) { return dtype == DType::int4 || dtype == DType::int2; }
 
+/// The dtype of one of NumPy's own types of numbers in this machine's byte order; `undefined` for any other.
+DType number_type(const py::dtype& dtype) {
+  constexpr int kFirstForeignType = 24;  // numbers from here on are given to types of other packages
+  if (dtype.num() >= kFirstForeignType || (dtype.byteorder() != '=' && dtype.byteorder() != '|')) return DType::undefined;
+  const auto bytes = dtype.itemsize();
+  switch (dtype.kind()) {
+    case 'f':
+      return bytes == 4 ? DType::float32 : bytes == 8 ? DType::float64 : bytes == 2 ? DType::float16 : DType::undefined;
+    case 'i':
+      return bytes == 8 ? DType::int64 : bytes == 4 ? DType::int32 : bytes == 1 ? DType::int8 : DType::int16;
+    case 'u':
+      return bytes == 1 ? DType::uint8 : bytes == 8 ? DType::uint64 : bytes == 4 ? DType::uint32 : DType::uint16;
+    case 'b':
+      return DType::boolean;
+    case 'c':
+      return bytes == 8 ? DType::complex64 : bytes == 16 ? DType::complex128 : DType::undefined;
+    default:
+      return DType::undefined;
+  }
+}
+
 DType dtype_of(const std::string& name, const py::array& array) {
   const py::dtype dtype = array.dtype();
+  if (const DType number = number_type(dtype); number != DType::undefined) return number;
   const auto described = dtype.attr("name").cast<std::string>();
   if (!dtype.attr("isnative").cast<bool>()) {
     throw Error(ErrorCode::invalid_input, "'" + name + "' has foreign byte order (" + dtype.attr("str").cast<std::string>() + ")",
@@ -85,7 +107,7 @@ bool describe(const py::array& array, TensorView& view) {
   const auto item = static_cast<std::int64_t>(array.itemsize());
   view.shape = Shape(rank, 0);
   view.strides = Shape(rank, 0);
-  const auto alignment = array.dtype().attr("alignment").cast<std::uintptr_t>();
+  const auto alignment = static_cast<std::uintptr_t>(array.dtype().alignment());
   bool direct = reinterpret_cast<std::uintptr_t>(array.data()) % alignment == 0;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     view.shape[axis] = array.shape(static_cast<py::ssize_t>(axis));
@@ -103,6 +125,16 @@ void check_rank(const std::string& name, const py::array& array) {
 }
 
 }  // namespace
+
+bool borrow_plain(const py::handle& object, DType wanted, BorrowedArray& result) {
+  static const PyTypeObject* const array_type = py::detail::npy_api::get().PyArray_Type_;
+  if (Py_TYPE(object.ptr()) != array_type) return false;
+  result.array = py::reinterpret_borrow<py::array>(object);
+  if (static_cast<std::size_t>(result.array.ndim()) > kMaxRank || number_type(result.array.dtype()) != wanted) return false;
+  result.view.dtype = wanted;
+  result.view.data = const_cast<void*>(result.array.data());
+  return describe(result.array, result.view);
+}
 
 BorrowedArray borrow(const std::string& name, const py::handle& object) {
   BorrowedArray result{require_array(name, object), {}};

@@ -28,6 +28,9 @@ struct BorrowedArray {
 /// The user's array, which may be read-only and have any strides. Throws Error(invalid_input) naming `name` for a dtype that
 /// no tensor can have, and for foreign byte order.
 BorrowedArray borrow(const std::string& name, const py::handle& object);
+/// Borrows an ndarray (no subclass) of this dtype, one of NumPy's own, that can be read in place. False: it is not such an array.
+/// Runs no Python code.
+bool borrow_plain(const py::handle& object, DType wanted, BorrowedArray& result);
 /// Like borrow, for an array that a result is written to: it must be writeable and readable in place.
 BorrowedArray borrow_for_writing(const std::string& name, const py::handle& object);
 /// An array that owns the tensor's memory.

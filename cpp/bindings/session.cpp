@@ -7,12 +7,29 @@
 #include <optional>
 
 #include "bindings.h"
+#include "plain_run.h"
 #include "without_gil.h"
 
 namespace jitney::bindings {
 namespace {
 
 using Names = std::vector<std::string>;
+
+/// A session and what its Python face remembers.
+struct BoundSession {
+  Session session;
+  PlainArguments arguments;
+  /// The inputs of the last run or prepare; read and written under Python's lock.
+  std::vector<std::pair<std::string, Shape>> shapes = {};
+
+  void remember(std::span<const NamedView> inputs) {
+    shapes.resize(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      shapes[i].first = inputs[i].name;
+      shapes[i].second = inputs[i].view.shape;
+    }
+  }
+};
 
 /// Lets a signal end a run, above all Ctrl-C. Python handles signals on its main thread alone: others need not wait for its lock.
 void handle_signals(unsigned long main_thread) {
@@ -21,8 +38,8 @@ void handle_signals(unsigned long main_thread) {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-std::unique_ptr<Session> make(const Model& model, std::string backend, std::size_t threads, bool check, bool profile,
-                              std::size_t plan_cache_bytes, std::size_t max_contexts) {
+std::unique_ptr<BoundSession> make(const Model& model, std::string backend, std::size_t threads, bool check, bool profile,
+                                   std::size_t plan_cache_bytes, std::size_t max_contexts) {
   SessionOptions options;
   options.backend = std::move(backend);
   options.threads = threads;
@@ -32,12 +49,31 @@ std::unique_ptr<Session> make(const Model& model, std::string backend, std::size
   options.max_contexts = max_contexts;
   const py::object main_thread = py::module_::import("threading").attr("main_thread")();
   options.while_looping = [main = main_thread.attr("ident").cast<unsigned long>()] { handle_signals(main); };
-  const WithoutGil released;
-  return std::make_unique<Session>(model, std::move(options));
+  const auto session = [&] {
+    const WithoutGil released;
+    return Session(model, std::move(options));
+  };
+  return std::make_unique<BoundSession>(session(), PlainArguments(model));
 }
 
-py::dict run(Session& session, const py::dict& inputs, const std::optional<Names>& outputs, const std::optional<py::dict>& out,
-             std::optional<State> state) {
+/// The results, or None if the arguments are not just as wanted.
+py::object run_plain(BoundSession& bound, const py::object& inputs, const py::object& outputs) {
+  const std::optional<PlainRun> plain = bound.arguments.match(inputs, outputs);
+  if (!plain) return py::none();
+  bound.remember(plain->inputs);
+  std::vector<Tensor> results;
+  {
+    const WithoutGil released;
+    results = bound.session.run(plain->inputs, plain->outputs);
+  }
+  py::dict answer;
+  for (std::size_t i = 0; i < results.size(); ++i) answer[plain->names[i]] = to_array(std::move(results[i]));
+  return answer;
+}
+
+py::dict run(BoundSession& bound_session, const py::dict& inputs, const std::optional<Names>& outputs,
+             const std::optional<py::dict>& out, std::optional<State> state) {
+  Session& session = bound_session.session;
   std::vector<BorrowedArray> arrays;
   Names names;
   arrays.reserve(inputs.size());
@@ -49,6 +85,7 @@ py::dict run(Session& session, const py::dict& inputs, const std::optional<Names
   std::vector<NamedView> fed;
   fed.reserve(arrays.size());
   for (std::size_t i = 0; i < arrays.size(); ++i) fed.push_back({names[i], arrays[i].view});
+  bound_session.remember(fed);
 
   Names wanted;
   if (outputs) {
@@ -103,18 +140,22 @@ py::dict describe(const PlanReport& report) {
   return result;
 }
 
-void prepare(Session& session, const py::dict& shapes) {
+void prepare(BoundSession& bound, const py::dict& shapes) {
   const auto converted = to_shapes(shapes);
-  const WithoutGil released;
-  session.prepare(converted);
+  {
+    const WithoutGil released;
+    bound.session.prepare(converted);
+  }
+  bound.shapes.assign(converted.begin(), converted.end());
 }
 
-py::dict plan_report(Session& session, const py::dict& shapes) {
-  const auto converted = to_shapes(shapes);
+/// Without shapes: for those of the last run or prepare.
+py::dict plan_report(BoundSession& bound, const std::optional<py::dict>& shapes) {
+  const auto converted = shapes ? to_shapes(*shapes) : std::map<std::string, Shape>(bound.shapes.begin(), bound.shapes.end());
   PlanReport report;
   {
     const WithoutGil released;
-    report = session.plan_report(converted);
+    report = bound.session.plan_report(converted);
   }
   return describe(report);
 }
@@ -124,19 +165,21 @@ py::dict plan_report(Session& session, const py::dict& shapes) {
 void bind_session(py::module_& module) {
   const SessionOptions defaults;
   py::class_<State>(module, "State").def("reset", &State::reset);
-  py::class_<Session>(module, "Session")
+  py::class_<BoundSession>(module, "Session")
       .def(py::init(&make), py::arg("model"), py::kw_only(), py::arg("backend") = defaults.backend,
            py::arg("threads") = defaults.threads, py::arg("check") = defaults.check, py::arg("profile") = defaults.profile,
            py::arg("plan_cache_bytes") = defaults.plan_cache_bytes, py::arg("max_contexts") = defaults.max_contexts)
+      .def("run_plain", &run_plain, py::arg("inputs"), py::arg("outputs"))
       .def("run", &run, py::arg("inputs"), py::arg("outputs") = py::none(), py::arg("out") = py::none(),
            py::arg("state") = py::none())
-      .def("new_state", &Session::new_state)
-      .def("reset_state", &Session::reset_state)
+      .def("new_state", [](const BoundSession& bound) { return bound.session.new_state(); })
+      .def("reset_state", [](BoundSession& bound) { bound.session.reset_state(); })
       .def("prepare", &prepare, py::arg("shapes"))
-      .def("plan_report", &plan_report, py::arg("shapes"))
-      .def("close", &Session::close, py::call_guard<WithoutGil>())
-      .def_property_readonly("backend", &Session::backend)
-      .def_property_readonly("threads", &Session::threads);
+      .def("plan_report", &plan_report, py::arg("shapes") = py::none())
+      .def(
+          "close", [](BoundSession& bound) { bound.session.close(); }, py::call_guard<WithoutGil>())
+      .def_property_readonly("backend", [](const BoundSession& bound) { return bound.session.backend(); })
+      .def_property_readonly("threads", [](const BoundSession& bound) { return bound.session.threads(); });
 }
 
 }  // namespace jitney::bindings

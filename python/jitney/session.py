@@ -58,7 +58,6 @@ class Session:
             profile=profile,
             plan_cache_bytes=plan_cache_bytes,
         )
-        self._shapes: dict[str, tuple[int, ...]] = {}
         self._pictures = picture_formats(self._model.metadata)
 
     @property
@@ -100,6 +99,11 @@ class Session:
         session's own. A state that is given all the same is used instead. Outputs that are states are returned if `outputs` or
         `out` names them.
         """
+        if out is None and state is None and not self._pictures:
+            # What is just as wanted needs no look from here, which beside a small network would cost percents of its time.
+            plain = self._core.run_plain(inputs, outputs)
+            if plain is not None:
+                return plain
         if state is not None and not isinstance(state, State):
             raise InvalidInput(f"state is of type {type(state).__name__}; what new_state() returns is wanted")
         kept = {before for before, _ in self._model.states}
@@ -107,7 +111,6 @@ class Session:
         fed = collect(given, self.inputs, kept)
         names = self._output_names(outputs, out)
         core = None if state is None else state._core
-        self._shapes = {name: array.shape for name, array in fed.items()}
         if out is None:
             return self._core.run(fed, names, state=core)
         self._check_targets(out, names)
@@ -133,16 +136,14 @@ class Session:
     @advised()
     def prepare(self, shapes: Shapes) -> None:
         """Makes the plan for these input shapes now, so that the first run need not."""
-        checked = self._checked_shapes(shapes)
-        self._core.prepare(checked)
-        self._shapes = checked
+        self._core.prepare(self._checked_shapes(shapes))
 
     @advised()
     def plan_report(self, shapes: Shapes | None = None) -> PlanReport:
         """The plan for these input shapes: memory, and each step with its kernel. Symbols that no shape fixes count as 1.
 
         Without `shapes`: those of the last run or prepare."""
-        known = self._shapes if shapes is None else self._checked_shapes(shapes)
+        known = None if shapes is None else self._checked_shapes(shapes)
         return PlanReport.from_core(self._core.plan_report(known))
 
     @property

@@ -62,9 +62,10 @@ void learn(const Dim& dim, std::int64_t size, Assignment& symbols) {
 }  // namespace
 
 std::size_t find_by_name(std::span<const TensorInfo> infos, std::string_view name, const char* what) {
+  for (std::size_t i = 0; i < infos.size(); ++i)
+    if (infos[i].name == name) return i;
   std::size_t best = 0, best_distance = SIZE_MAX;
   for (std::size_t i = 0; i < infos.size(); ++i) {
-    if (infos[i].name == name) return i;
     const std::size_t distance = edit_distance(name.substr(0, 200), std::string_view(infos[i].name).substr(0, 200));
     if (distance < best_distance) {
       best_distance = distance;
