@@ -6,6 +6,8 @@
 #include "base/cpu_features.h"
 #include "base/thread_pool.h"
 #include "bindings.h"
+#include "cpu/machine_peak.h"
+#include "without_gil.h"
 
 PYBIND11_MODULE(_core, module) {
   using namespace jitney;
@@ -19,4 +21,15 @@ PYBIND11_MODULE(_core, module) {
   module.def("isa", [] { return std::string(to_string(active_isa())); });
   module.def("dtype_name", &bindings::dtype_name, py::arg("number"));
   module.def("available_threads", &ThreadPool::available_threads);
+  module.def(
+      "machine_peak",
+      [](std::size_t threads) {
+        MachinePeak peak;
+        {
+          const bindings::WithoutGil released;
+          peak = measure_peak(ThreadPool::process(), threads);
+        }
+        return py::make_tuple(peak.flops_per_second, peak.bytes_per_second);
+      },
+      py::arg("threads"));
 }

@@ -114,9 +114,9 @@ py::dict run(BoundSession& bound_session, const py::dict& inputs, const std::opt
   return answer;
 }
 
-py::dict describe(const PlanReport& report) {
+py::list describe(const std::vector<StepReport>& reports) {
   py::list steps;
-  for (const StepReport& step : report.steps) {
+  for (const StepReport& step : reports) {
     py::list shapes;
     for (const Shape& shape : step.outputs) shapes.append(to_tuple(shape));
     py::dict entry;
@@ -124,10 +124,27 @@ py::dict describe(const PlanReport& report) {
     entry["op"] = step.op;
     entry["kernel"] = step.kernel;
     entry["backend"] = step.backend;
+    entry["why"] = step.why;
     entry["outputs"] = shapes;
+    entry["flops"] = step.flops;
+    entry["bytes"] = step.bytes;
     entry["runs"] = step.runs;
     entry["nanoseconds"] = step.nanoseconds;
     steps.append(entry);
+  }
+  return steps;
+}
+
+py::dict describe(const PlanReport& report) {
+  py::list buffers;
+  for (const BufferReport& buffer : report.buffers) {
+    py::dict entry;
+    entry["written_by"] = buffer.written_by;
+    entry["offset"] = buffer.offset;
+    entry["bytes"] = buffer.bytes;
+    entry["first"] = buffer.first;
+    entry["last"] = buffer.last;
+    buffers.append(entry);
   }
   py::dict result;
   result["arena_bytes"] = report.memory.arena_bytes;
@@ -136,7 +153,8 @@ py::dict describe(const PlanReport& report) {
   result["packed_bytes"] = report.memory.packed_bytes;
   result["strategy"] = report.memory.strategy;
   result["ends_at"] = report.memory.ends_at;
-  result["steps"] = steps;
+  result["steps"] = describe(report.steps);
+  result["buffers"] = buffers;
   return result;
 }
 
@@ -160,6 +178,18 @@ py::dict plan_report(BoundSession& bound, const std::optional<py::dict>& shapes)
   return describe(report);
 }
 
+py::dict take_profile(BoundSession& bound) {
+  const Profile profile = bound.session.take_profile();
+  py::list events;
+  for (const ProfileEvent& event : profile.events)
+    events.append(py::make_tuple(event.step, event.thread, event.start, event.end));
+  py::dict result;
+  result["steps"] = describe(profile.steps);
+  result["events"] = events;
+  result["dropped"] = profile.dropped;
+  return result;
+}
+
 }  // namespace
 
 void bind_session(py::module_& module) {
@@ -176,6 +206,7 @@ void bind_session(py::module_& module) {
       .def("reset_state", [](BoundSession& bound) { bound.session.reset_state(); })
       .def("prepare", &prepare, py::arg("shapes"))
       .def("plan_report", &plan_report, py::arg("shapes") = py::none())
+      .def("take_profile", &take_profile)
       .def(
           "close", [](BoundSession& bound) { bound.session.close(); }, py::call_guard<WithoutGil>())
       .def_property_readonly("backend", [](const BoundSession& bound) { return bound.session.backend(); })

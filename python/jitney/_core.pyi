@@ -20,9 +20,24 @@ class Step(TypedDict):
     op: str
     kernel: str
     backend: str
+    why: str
     outputs: list[tuple[int, ...]]
+    flops: float
+    bytes: int
     runs: int
     nanoseconds: int
+
+class Buffer(TypedDict):
+    written_by: str
+    offset: int
+    bytes: int
+    first: int
+    last: int
+
+class Profile(TypedDict):
+    steps: list[Step]
+    events: list[tuple[int, int, int, int]]
+    dropped: int
 
 class Plan(TypedDict):
     arena_bytes: int
@@ -32,10 +47,12 @@ class Plan(TypedDict):
     strategy: str
     ends_at: str
     steps: list[Step]
+    buffers: list[Buffer]
 
 def version() -> str: ...
 def isa() -> str: ...
 def available_threads() -> int: ...
+def machine_peak(threads: int) -> tuple[float, float]: ...
 def dtype_name(number: int) -> str: ...
 def ops() -> list[str]: ...
 def op_schema(op: str) -> OpSchema: ...
@@ -85,6 +102,7 @@ class Session:
     def reset_state(self) -> None: ...
     def prepare(self, shapes: dict[str, tuple[int, ...]]) -> None: ...
     def plan_report(self, shapes: dict[str, tuple[int, ...]] | None = None) -> Plan: ...
+    def take_profile(self) -> Profile: ...
     def close(self) -> None: ...
     @property
     def backend(self) -> str: ...

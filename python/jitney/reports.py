@@ -46,6 +46,40 @@ class StepReport:
     outputs: tuple[tuple[int, ...], ...]
     runs: int
     nanoseconds: int
+    why: str = ""
+    """Why this kernel, with the figures that decided. Empty if there was no choice."""
+    flops: float = 0.0
+    """Operations as the op is defined, a multiply-add counting two; a kernel may need fewer."""
+    bytes: int = 0
+    """Of the operands, each read or written once."""
+
+    @staticmethod
+    def from_core(step: _core.Step) -> StepReport:
+        """From the core's dictionary."""
+        return StepReport(
+            step["node"],
+            step["op"],
+            step["kernel"],
+            step["backend"],
+            tuple(step["outputs"]),
+            step["runs"],
+            step["nanoseconds"],
+            step["why"],
+            step["flops"],
+            step["bytes"],
+        )
+
+
+@dataclass(frozen=True)
+class BufferReport:
+    """A part of the arena that is taken from one step to another, both included."""
+
+    written_by: str
+    """The nodes that write it, or "workspace of" a node."""
+    offset: int
+    bytes: int
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)
@@ -54,6 +88,7 @@ class PlanReport:
 
     memory: MemoryReport
     steps: tuple[StepReport, ...]
+    buffers: tuple[BufferReport, ...] = ()
 
     @staticmethod
     def from_core(plan: _core.Plan) -> PlanReport:
@@ -66,16 +101,34 @@ class PlanReport:
             plan["strategy"],
             plan["ends_at"],
         )
-        steps = tuple(
-            StepReport(
-                step["node"],
-                step["op"],
-                step["kernel"],
-                step["backend"],
-                tuple(step["outputs"]),
-                step["runs"],
-                step["nanoseconds"],
-            )
-            for step in plan["steps"]
-        )
-        return PlanReport(memory, steps)
+        buffers = (BufferReport(**buffer) for buffer in plan["buffers"])
+        return PlanReport(memory, tuple(map(StepReport.from_core, plan["steps"])), tuple(buffers))
+
+
+@dataclass(frozen=True)
+class ProfileEvent:
+    """One execution of a step, or a whole run; nanoseconds since some point in the past."""
+
+    step: int
+    """Index into Profile.steps; -1: a whole run."""
+    thread: int
+    """Of the caller, counted from 0."""
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a session with profile=True has seen. Steps of a loop's body lie within the loop's own event."""
+
+    steps: tuple[StepReport, ...]
+    """Of all plans that ran."""
+    events: tuple[ProfileEvent, ...]
+    dropped: int
+    """Events beyond a million are counted only."""
+
+    @staticmethod
+    def from_core(profile: _core.Profile) -> Profile:
+        """From the core's dictionaries."""
+        events = tuple(ProfileEvent(*event) for event in profile["events"])
+        return Profile(tuple(map(StepReport.from_core, profile["steps"])), events, profile["dropped"])

@@ -14,7 +14,7 @@ from jitney.errors import InvalidInput
 from jitney.inputs import Array, check_dtype, check_names, check_shape, collect
 from jitney.model import Model, ModelSource, TensorInfo
 from jitney.pictures import picture_formats, with_pixels
-from jitney.reports import BackendReport, MemoryReport, PlanReport
+from jitney.reports import BackendReport, MemoryReport, PlanReport, Profile
 from jitney.state import State
 
 Shapes = Mapping[str, Sequence[int]]
@@ -37,7 +37,7 @@ class Session:
         """`model` is a path, the bytes of a .jny file, or a Model whose weights are to be shared.
 
         `backend` is "auto", "cpu" or "reference"; `threads` per run, 0 for one per available core; `check` reads all weights
-        against their checksums now; `profile` records the time of each step (see plan_report); plans beyond `plan_cache_bytes`
+        against their checksums now; `profile` records the time of each step (see take_profile); plans beyond `plan_cache_bytes`
         are forgotten, least recently used first.
         """
         for name, value, most in (("threads", threads, 1024), ("plan_cache_bytes", plan_cache_bytes, 2**63 - 1)):
@@ -145,6 +145,10 @@ class Session:
         Without `shapes`: those of the last run or prepare."""
         known = None if shapes is None else self._checked_shapes(shapes)
         return PlanReport.from_core(self._core.plan_report(known))
+
+    def take_profile(self) -> Profile:
+        """When each step of the runs since the last call began and ended; empty unless the session has profile=True."""
+        return Profile.from_core(self._core.take_profile())
 
     @property
     def memory_report(self) -> MemoryReport:

@@ -27,7 +27,7 @@ struct SessionOptions {
   std::size_t plan_cache_bytes = std::size_t{64} << 20;
   /// Most runs at a time; further callers wait for a context.
   std::size_t max_contexts = 64;
-  /// Record each step's time (see Session::profile).
+  /// Record each step's time (see Session::take_profile).
   bool profile = false;
   /// Called every now and then, on the thread of the run, while a loop of the model iterates. What it throws ends the run.
   std::function<void()> while_looping = {};
@@ -57,14 +57,42 @@ struct StepReport {
   std::string op;
   std::string kernel;
   std::string backend;
+  std::string why;  ///< why this kernel, with the figures that decided; empty if there was no choice
   std::vector<Shape> outputs;
+  double flops = 0;               ///< operations as the op is defined, a multiply-add counting two; a kernel may need fewer
+  std::uint64_t bytes = 0;        ///< of the operands, each read or written once
   std::uint64_t runs = 0;         ///< with SessionOptions::profile
   std::uint64_t nanoseconds = 0;  ///< total over all runs, likewise
+};
+
+/// A part of the arena that is taken from one step to another, both included.
+struct BufferReport {
+  std::string written_by;  ///< the nodes that write it, or "workspace of" a node
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::size_t first = 0;
+  std::size_t last = 0;
 };
 
 struct PlanReport {
   MemoryReport memory;
   std::vector<StepReport> steps;
+  std::vector<BufferReport> buffers;
+};
+
+/// One execution of a step, or a whole run. Nanoseconds since some point in the past.
+struct ProfileEvent {
+  std::int64_t step = -1;    ///< index into Profile::steps; -1: a whole run
+  std::uint32_t thread = 0;  ///< of the caller, counted from 0
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+};
+
+/// What a session with SessionOptions::profile has seen. Steps of a loop's body lie within the loop's own event.
+struct Profile {
+  std::vector<StepReport> steps;  ///< of all plans that ran, those of loops' bodies included
+  std::vector<ProfileEvent> events;
+  std::uint64_t dropped = 0;  ///< events beyond a million are counted only
 };
 
 class Session;
@@ -124,6 +152,9 @@ class JITNEY_API Session {
 
   /// The plan for these input shapes (made if need be); symbols that no shape fixes count as 1.
   PlanReport plan_report(const std::map<std::string, Shape>& shapes = {});
+
+  /// All that was recorded since the last call; empty without SessionOptions::profile.
+  Profile take_profile();
 
   /// Waits for runs in progress, then frees all memory. Later calls throw Error(closed).
   void close();

@@ -62,6 +62,17 @@ class MatmulStep final : public Step {
     }
   }
 
+  std::string why() const override {
+    std::string text =
+        "[" + std::to_string(m_) + "×" + std::to_string(k_) + "]·[" + std::to_string(k_) + "×" + std::to_string(n_) + "]";
+    if (shape_.a.size() > 1) text += ", " + std::to_string(shape_.a.size()) + " products";
+    text += " in tiles of " + std::to_string(gemm_.mr) + "×" + std::to_string(gemm_.nr);
+    if (packed_.data() != nullptr) return text + "; B is a weight, packed once";
+    text += "; B is packed in each run";
+    if (wave_ < shape_.a.size()) text += ", " + std::to_string(wave_) + " matrices at a time";
+    return text;
+  }
+
  private:
   /// Packs the matrices that products from `first` on use: all, or those of one wave (then products and matrices match).
   void pack(const StepRun& run, std::size_t first) const {

@@ -50,6 +50,10 @@ class PoolStep final : public Step {
     output_.finish(run);
   }
 
+  std::string why() const override {
+    return "windows of " + std::to_string(geometry_.taps()) + " taps, vectorised over " + std::to_string(channels_) + " channels";
+  }
+
  private:
   Taps taps(std::size_t axis, std::int64_t output) const {
     const std::int64_t origin = output * geometry_.stride[axis] - geometry_.pad_begin[axis], dilation = geometry_.dilation[axis];

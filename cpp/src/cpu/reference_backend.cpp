@@ -36,6 +36,15 @@ class ReferenceStep final : public Step {
     compute_(ComputeContext(node_, {views, input_count_}, outputs, allocate));
   }
 
+  std::string why() const override {
+    std::string text = "plain kernel, as no fast one takes";
+    for (std::size_t i = 0; i < input_count_; ++i) {
+      if (views_[i].dtype == DType::undefined) continue;
+      text += (i == 0 ? " " : ", ") + std::string(to_string(views_[i].dtype)) + " " + to_string(views_[i].shape);
+    }
+    return text;
+  }
+
  private:
   void add(const std::vector<Operand>& operands) {
     for (const Operand& operand : operands) {

@@ -39,6 +39,10 @@ class RegionStep final : public Step {
     parallel_tasks(run, tasks_, static_cast<double>(elements_) * 0.5, copy_task);
   }
 
+  std::string why() const override {
+    return std::to_string(pieces_.size()) + " strided copies of " + std::to_string(elements_) + " elements in all";
+  }
+
  private:
   struct Piece {
     kernels::StridedCopy copy;

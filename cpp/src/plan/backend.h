@@ -107,6 +107,9 @@ class Step {
  public:
   virtual ~Step() = default;
   virtual void run(const StepRun& run) const = 0;
+  /// Why this kernel, with the figures that decided, in words for `info --plan`: "Winograd: 31 M multiply-adds, direct 55 M".
+  /// Empty if there was no choice. Called for reports only, so that planning need not pay for it.
+  virtual std::string why() const { return {}; }
   std::size_t workspace = 0;
   /// Bit i: run() does not read input i, which was packed (or is known) when the step was prepared; its address may then be null.
   std::uint32_t packed = 0;

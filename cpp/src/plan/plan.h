@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plan/backend.h"
+#include "plan/cost.h"
 #include "plan/program.h"
 
 namespace jitney {
@@ -46,6 +47,7 @@ struct PlannedStep {
   std::string op;
   std::string_view backend;
   std::vector<Shape> output_shapes;
+  StepCost cost;
 };
 
 /// A value of the program together with its place, for what is read after the steps have run.

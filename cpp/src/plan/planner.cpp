@@ -43,6 +43,7 @@ void prepare_steps(Plan& plan, std::vector<PlacedGroup> groups, const PlanOption
     for (const NodeRequest& request : group.nodes)
       for (const Operand& output : request.outputs)
         if (!output.inner) planned.output_shapes.push_back(output.shape);
+    planned.cost = step_cost(group.nodes);
     if (planned.step->workspace != 0) {
       Buffer buffer;
       buffer.bytes = planned.step->workspace;

@@ -2,7 +2,6 @@
 #include "runtime/executor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "ops/region_copy.h"
@@ -56,7 +55,7 @@ class Run {
       ExecutionContext::Level& level = context_.level(depth);
       level.plan = plan;
       bind(*plan->plan, level);
-      walk(*plan, level);
+      walk(plan, level);
       plan = plan->plan->program.cut ? after_cut(*plan, level, depth) : nullptr;
     }
   }
@@ -108,8 +107,8 @@ class Run {
     return view;
   }
 
-  void walk(CachedPlan& cached, ExecutionContext::Level& level) {
-    const Plan& plan = *cached.plan;
+  void walk(const std::shared_ptr<CachedPlan>& cached, ExecutionContext::Level& level) {
+    const Plan& plan = *cached->plan;
     const ArenaGuard guard(plan, level.arena.get(), level.arena_bytes);
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
       const PlannedStep& step = plan.steps[i];
@@ -123,18 +122,24 @@ class Run {
       run.workspace = address(level, step.workspace);
       run.pool = &engine_.pool;
       run.threads = engine_.threads;
-      const auto start = engine_.profile ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+      const Recorder::Clock::time_point start = now();
       try {
         step.step->run(run);
       } catch (const Error& error) {
         throw error.at(step.node, step.op, given_to(plan.program, step.node));
       }
       guard.after(i);
-      if (!engine_.profile) continue;
-      const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start);
-      cached.runs[i].fetch_add(1, std::memory_order_relaxed);
-      cached.nanoseconds[i].fetch_add(static_cast<std::uint64_t>(spent.count()), std::memory_order_relaxed);
+      if (engine_.recorder == nullptr) continue;
+      const Recorder::Clock::time_point end = now();
+      const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(end - start);
+      cached->runs[i].fetch_add(1, std::memory_order_relaxed);
+      cached->nanoseconds[i].fetch_add(static_cast<std::uint64_t>(spent.count()), std::memory_order_relaxed);
+      engine_.recorder->step(cached, i, start, end);
     }
+  }
+
+  Recorder::Clock::time_point now() const {
+    return engine_.recorder != nullptr ? Recorder::Clock::now() : Recorder::Clock::time_point();
   }
 
   /// Reads what the cut waited for and returns the plan that goes on from there.
@@ -148,7 +153,9 @@ class Run {
     key.assign({static_cast<std::int64_t>(cached.id)});
     std::vector<Learned> learned;
     if (cut.dynamic) {
+      const Recorder::Clock::time_point start = now();
       run_dynamic(plan, level);
+      if (engine_.recorder != nullptr) engine_.recorder->step(level.plan, plan.steps.size(), start, now());
       for (std::size_t i = 0; i < cut.dynamic->outputs.size(); ++i) {
         const FlatId id = cut.dynamic->outputs[i];
         if (id < 0) continue;

@@ -11,6 +11,7 @@
 #include "runtime/context.h"
 #include "runtime/model_data.h"
 #include "runtime/plan_cache.h"
+#include "runtime/recorder.h"
 
 namespace jitney {
 
@@ -21,7 +22,7 @@ struct Engine {
   PlanCache& plans;
   ThreadPool& pool;
   std::size_t threads;
-  bool profile;
+  Recorder* recorder;  // null unless the session profiles
   std::function<void()> while_looping = {};
 };
 

@@ -13,6 +13,7 @@
 #include "runtime/executor.h"
 #include "runtime/input_check.h"
 #include "runtime/model_data.h"
+#include "runtime/report.h"
 #include "runtime/stream_state.h"
 
 namespace jitney {
@@ -44,7 +45,7 @@ struct Session::Impl {
                plans,
                ThreadPool::process(),
                std::max<std::size_t>(1, options.threads),
-               options.profile,
+               options.profile ? &recorder : nullptr,
                options.while_looping} {}
 
   Model model;
@@ -54,6 +55,7 @@ struct Session::Impl {
   PlanCache plans;
   ContextPool contexts;
   State state;  // for runs that name none
+  Recorder recorder;
   Engine engine;
 };
 
@@ -243,7 +245,9 @@ std::vector<Tensor> Session::run_with(std::span<const NamedView> inputs, std::sp
       context->outputs[i] = scratch[i].data();
     }
   };
+  const auto start = Recorder::Clock::now();
   execute(impl.engine, find_plan(impl.engine, shapes, values, context->level(0).key), *context, bind);
+  if (impl.options.profile) impl.recorder.run(start, Recorder::Clock::now());
 
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (outputs[i].view.data == nullptr || scratch[wanted[i]].dtype() == DType::undefined) continue;
@@ -275,13 +279,13 @@ PlanReport Session::plan_report(const std::map<std::string, Shape>& shapes) {
                    impl.model.data()->packs.bytes(),
                    std::string(plan.strategy),
                    end_of(plan.program, impl.model.data()->graph)};
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    const PlannedStep& step = plan.steps[i];
-    report.steps.push_back({step.node, step.op, step.step->kernel, std::string(step.backend), step.output_shapes, cached->runs[i],
-                            cached->nanoseconds[i]});
-  }
+  report.steps = describe_steps(*cached);
+  report.steps.resize(plan.steps.size());
+  report.buffers = describe_buffers(plan);
   return report;
 }
+
+Profile Session::take_profile() { return impl_->recorder.take(); }
 
 void Session::close() {
   impl_->contexts.close();

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def command(
     model: Annotated[Path | None, typer.Argument(metavar="MODEL.jny", help="The converted model.", show_default=False)] = None,
     shape: ShapeList = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Show the steps of the plan.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Show the steps of the plan: which kernel each got, and why.")] = False,
     ops: Annotated[bool, typer.Option("--ops", help="Show which ONNX ops can be converted, and their dtypes.")] = False,
     json: Json = False,
 ) -> None:
@@ -59,7 +59,16 @@ def command(
         }
         if plan:
             data["steps"] = [
-                {"node": s.node, "op": s.op, "kernel": s.kernel, "backend": s.backend, "outputs": [list(o) for o in s.outputs]}
+                {
+                    "node": s.node,
+                    "op": s.op,
+                    "kernel": s.kernel,
+                    "why": s.why,
+                    "backend": s.backend,
+                    "outputs": [list(o) for o in s.outputs],
+                    "flops": s.flops,
+                    "bytes": s.bytes,
+                }
                 for s in report.steps
             ]
     else:
@@ -141,8 +150,8 @@ def _show(data: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
     else:
         console.line(f"memory: no plan without --shape ({data['no_plan']})")
     if "steps" in data:
-        rows = ((s["op"], s["kernel"], " ".join(map(str, s["outputs"])), s["node"]) for s in data["steps"])
-        console.table(("op", "kernel", "outputs", "node"), rows)
+        rows = ((s["op"], s["kernel"], " ".join(map(str, s["outputs"])), s["node"], s["why"]) for s in data["steps"])
+        console.table(("op", "kernel", "outputs", "node", "why this kernel"), rows)
     for key, value in data["metadata"].items():
         if not value:
             continue

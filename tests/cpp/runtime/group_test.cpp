@@ -82,7 +82,7 @@ Outcome run(const NetworkBuilder& network, const Tensor& x) {
   const Model model = network.load();
   const ChainBackend backend;
   PlanCache plans(1 << 20);
-  const Engine engine{*model.data(), backend, plans, ThreadPool::process(), 1, false};
+  const Engine engine{*model.data(), backend, plans, ThreadPool::process(), 1, nullptr};
   ExecutionContext context;
   PlanKey key;
   const std::vector<Shape> shapes{x.shape()};

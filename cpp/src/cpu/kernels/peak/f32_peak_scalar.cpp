@@ -1,0 +1,11 @@
+// The loop of multiply-adds with portable code.
+#include "cpu/kernels/vec_scalar.h"
+//
+#include "cpu/kernels/peak/peak_impl.h"
+
+namespace jitney::kernels {
+
+float f32_peak_scalar(std::size_t rounds, float factor, float addend);
+float f32_peak_scalar(std::size_t rounds, float factor, float addend) { return peak(rounds, factor, addend); }
+
+}  // namespace jitney::kernels
