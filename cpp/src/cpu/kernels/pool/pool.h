@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+
+#include "base/cpu_features.h"
 
 namespace jitney::kernels {
 
@@ -14,10 +17,18 @@ struct PoolWindow {
   std::size_t channels = 0;        // contiguous
 };
 
-/// NaN beats every number; −inf if the window is empty.
-void f32_max_pool(const PoolWindow& window, float* y) noexcept;
+struct PoolKernel {
+  const char* name;
+  Isa isa;
+  /// NaN beats every number; −inf if the window is empty.
+  void (*max)(const PoolWindow& window, float* y);
+  /// Sum over the window divided by `count`. Rows are summed on their own, then added in ascending order.
+  void (*average)(const PoolWindow& window, float count, float* y);
+};
 
-/// Sum over the window divided by `count`. Rows are summed on their own, then added in ascending order.
-void f32_average_pool(const PoolWindow& window, float count, float* y) noexcept;
+/// All that this architecture has, weakest first.
+std::span<const PoolKernel* const> pool_kernels() noexcept;
+/// The best one that may run at this level.
+const PoolKernel& pool_kernel(Isa active) noexcept;
 
 }  // namespace jitney::kernels
