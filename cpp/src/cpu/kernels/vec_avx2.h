@@ -81,6 +81,8 @@ inline V scale_by_power(V a, V n) {
   const __m256i second = _mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(whole, half), bias), 23);
   return {_mm256_mul_ps(_mm256_mul_ps(a.v, _mm256_castsi256_ps(first)), _mm256_castsi256_ps(second))};
 }
+/// The number whose sign and exponent are the last nine bits of a's representation, and whose fraction is zero.
+inline V power_from_bits(V a) { return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a.v), 23))}; }
 
 }  // namespace
 }  // namespace jitney::kernels

@@ -67,6 +67,7 @@ inline V scale_by_power(V a, V n) {
   const int32x4_t second = vshlq_n_s32(vaddq_s32(vsubq_s32(whole, half), bias), 23);
   return {vmulq_f32(vmulq_f32(a.v, vreinterpretq_f32_s32(first)), vreinterpretq_f32_s32(second))};
 }
+inline V power_from_bits(V a) { return {vreinterpretq_f32_s32(vshlq_n_s32(vreinterpretq_s32_f32(a.v), 23))}; }
 
 }  // namespace
 }  // namespace jitney::kernels

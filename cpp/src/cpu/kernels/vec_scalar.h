@@ -100,6 +100,9 @@ inline V scale_by_power(V a, V n) {
     return a.v[i] * first * second;
   });
 }
+inline V power_from_bits(V a) {
+  return each([=](std::size_t i) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(a.v[i]) << 23); });
+}
 
 }  // namespace
 }  // namespace jitney::kernels
