@@ -36,9 +36,9 @@ class Session:
     ) -> None:
         """`model` is a path, the bytes of a .jny file, or a Model whose weights are to be shared.
 
-        `backend` is "auto", "cpu" or "reference"; `threads` per run, 0 for one per available core; `check` reads all weights
-        against their checksums now; `profile` records the time of each step (see take_profile); plans beyond `plan_cache_bytes`
-        are forgotten, least recently used first.
+        `backend` is "auto", "cpu" or "reference"; `threads` per run, 0 for one per available core (little ones beside big ones
+        do not count); `check` reads all weights against their checksums now; `profile` records the time of each step (see
+        take_profile); plans beyond `plan_cache_bytes` are forgotten, least recently used first.
         """
         for name, value, most in (("threads", threads, 1024), ("plan_cache_bytes", plan_cache_bytes, 2**63 - 1)):
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:

@@ -19,7 +19,7 @@ namespace jitney {
 struct SessionOptions {
   /// "cpu", "reference" (plain kernels, for checking others), or "auto". A backend that is not there throws Error(unsupported).
   std::string backend = "auto";
-  /// Threads per run, the caller's included; 0: one per available core.
+  /// Threads per run, the caller's included; 0: one per available core, little ones beside big ones left out.
   std::size_t threads = 0;
   /// Check all weight blocks now rather than when first used.
   bool check = false;

@@ -3,7 +3,9 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "base/core_speeds.h"
 #include "base/thread_pool.h"
 
 #if defined(__linux__)
@@ -16,10 +18,15 @@ namespace {
 
 #if defined(__linux__)
 
-std::size_t affinity_count() noexcept {
+/// The CPUs that this process may run on; empty where they are not known.
+std::vector<std::size_t> allowed_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<std::size_t>(CPU_COUNT(&set)) : 0;
+  std::vector<std::size_t> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  return cpus;
 }
 
 /// Whole CPUs that "quota period" grants, rounded up; 0 where there is no limit.
@@ -72,18 +79,30 @@ std::size_t cgroup_count() noexcept try {
 
 #else
 
-std::size_t affinity_count() noexcept { return 0; }
+std::vector<std::size_t> allowed_cpus() { return {}; }
 std::size_t cgroup_count() noexcept { return 0; }
 
 #endif
 
-}  // namespace
-
-std::size_t ThreadPool::available_threads() noexcept {
+/// At most as many as the cgroup's quota keeps running.
+std::size_t within_quota(std::size_t threads) noexcept {
   static const std::size_t quota = cgroup_count();
-  std::size_t threads = affinity_count();
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   return quota > 0 ? std::min(threads, quota) : threads;
+}
+
+}  // namespace
+
+std::size_t ThreadPool::available_threads() noexcept try {
+  return within_quota(allowed_cpus().size());
+} catch (...) {  // no memory for a list of CPUs
+  return 1;
+}
+
+std::size_t ThreadPool::default_threads() noexcept try {
+  return within_quota(fast_cores(core_speeds(allowed_cpus())));
+} catch (...) {
+  return 1;
 }
 
 }  // namespace jitney

@@ -22,6 +22,8 @@ class ThreadPool {
 
   /// Cores that this process may run on (affinity mask and cgroup quota considered), at least 1.
   static std::size_t available_threads() noexcept;
+  /// How many threads a run gets if nobody says: one for each of those cores that is no little one beside others.
+  static std::size_t default_threads() noexcept;
 
   /// Calls body(index, worker) once for every index in [0, count), worker in [0, threads). The first exception that a body
   /// throws is rethrown here after all threads have stopped. Nothing is allocated once the workers exist.

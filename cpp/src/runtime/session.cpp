@@ -60,11 +60,11 @@ struct Session::Impl {
 };
 
 Session::Session(Model model, SessionOptions options) {
-  if (options.threads == 0) options.threads = ThreadPool::available_threads();
+  if (options.threads == 0) options.threads = ThreadPool::default_threads();
   if (options.threads > kMostThreads)
     throw Error(ErrorCode::invalid_input,
                 "threads is " + std::to_string(options.threads) + ", at most " + std::to_string(kMostThreads) + " make sense",
-                "use 0 for one per available core");
+                "use 0 for one per fast core that is available");
   if (options.check) model.check_weights();
   impl_ = std::make_shared<Impl>(std::move(model), std::move(options));
 }

@@ -14,7 +14,7 @@ from jitney.model import TensorInfo
 
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL.jny", help="The converted model.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
-Threads = Annotated[int, typer.Option("--threads", min=0, help="Threads per run; 0 means one per available core.")]
+Threads = Annotated[int, typer.Option("--threads", min=0, help="Threads per run; 0: one per fast core.")]
 Backend = Annotated[str, typer.Option("--backend", metavar="NAME", help="auto, cpu or reference.")]
 OpenShapes = Annotated[
     list[str] | None,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -148,6 +149,17 @@ TEST_CASE("workers that sleep are woken") {
     CHECK(all_once(count_calls(pool, 3, 50)));
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than any spin
   }
+}
+
+TEST_CASE("no core is burnt after a loop") {
+  ThreadPool pool;
+  std::atomic<std::size_t> calls{0};
+  pool.parallel_for(4, 1000, [&](std::size_t, std::size_t) { ++calls; });
+  CHECK(calls == 1000);
+  const std::clock_t before = std::clock();  // time that this process spent on processors
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const double burnt = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  CHECK(burnt < 0.1);
 }
 
 TEST_CASE("there is at least one thread, and the process's pool is one") {
