@@ -18,7 +18,7 @@ CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
-.PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size clean
+.PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size bench-kernels clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ mutated: $(VENV)/.dev
 
 # --- Quality ---------------------------------------------------------------------------------------------------------
 
-CPP_FILES = $(shell find cpp tests/cpp tests/fuzz examples/cpp -name '*.cpp' -o -name '*.h' -o -name '*.inc' 2>/dev/null)
+CPP_FILES = $(shell find cpp tests/cpp tests/fuzz examples/cpp benchmarks -name '*.cpp' -o -name '*.h' -o -name '*.inc' 2>/dev/null)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -168,6 +168,14 @@ arm-size: $(VENV)/.tools
 scalar: $(VENV)/.dev
 	$(BIN)/python models/fetch.py >/dev/null
 	JITNEY_TEST_ALL=1 JITNEY_ISA=scalar $(BIN)/python -m pytest -q tests/python/test_models.py -k agrees
+
+# Every kernel on the shapes of real layers: nanoseconds, GFLOP/s, percentage of the measured peak.
+BENCH_ARGS ?=
+
+bench-kernels: $(VENV)/.tools
+	cmake --preset release -B $(BUILD)/bench -DJITNEY_BUILD_TESTS=OFF -DJITNEY_BUILD_BENCHMARKS=ON
+	cmake --build $(BUILD)/bench --target bench_kernels
+	$(BUILD)/bench/benchmarks/kernels/bench_kernels $(BENCH_ARGS)
 
 clean:
 	rm -rf $(VENV) $(BUILD) out

@@ -59,6 +59,8 @@ void epilogue_scalar(const Epilogue& epilogue, std::size_t rows, std::size_t col
                      float* c, std::ptrdiff_t c_stride);
 void epilogue_avx2(const Epilogue& epilogue, std::size_t rows, std::size_t columns, const float* acc, std::ptrdiff_t acc_stride,
                    float* c, std::ptrdiff_t c_stride);
+void epilogue_avx512(const Epilogue& epilogue, std::size_t rows, std::size_t columns, const float* acc, std::ptrdiff_t acc_stride,
+                     float* c, std::ptrdiff_t c_stride);
 void epilogue_neon(const Epilogue& epilogue, std::size_t rows, std::size_t columns, const float* acc, std::ptrdiff_t acc_stride,
                    float* c, std::ptrdiff_t c_stride);
 

@@ -51,6 +51,8 @@ inline V operator*(V a, V b) { return {_mm256_mul_ps(a.v, b.v)}; }
 inline V operator/(V a, V b) { return {_mm256_div_ps(a.v, b.v)}; }
 /// a·b + c, rounded once where the level has it.
 inline V fma(V a, V b, V c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+/// sum = a·b + sum, in place: in unrolled loops gcc moves sums between registers until it has none left.
+inline void add_product(V& sum, V a, V b) { __asm__("vfmadd231ps %2, %1, %0" : "+x"(sum.v) : "x"(a.v), "x"(b.v)); }
 inline V sqrt(V a) { return {_mm256_sqrt_ps(a.v)}; }
 inline V floor(V a) { return {_mm256_floor_ps(a.v)}; }
 inline V ceil(V a) { return {_mm256_ceil_ps(a.v)}; }

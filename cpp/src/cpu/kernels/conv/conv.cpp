@@ -84,23 +84,22 @@ void conv_tile(const ConvKernel& kernel, const ConvArgs& args, std::size_t p0, s
   const TapRuns taps = tap_runs(args.geometry, args.channels);
   const float* const* table =
       fill_indirection(args.geometry, taps, args.channels, args.input, args.zeros, p0, p1, gemm.mr, scratch);
-  const RowGroups groups(p1 - p0, gemm.mr);
   const std::optional<Clamp> clamp = as_clamp(args.epilogue);
+  const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(p0);
+  const std::size_t panel = gemm.nr * taps.runs * taps.length;
+  PanelRun run;
+  run.groups = RowGroups(p1 - p0, gemm.mr);
+  run.table = table;
+  run.taps = taps.runs;
+  run.k = taps.length;
+  run.ldc = args.output_stride;
   for (std::size_t f = f0; f < f1; f += gemm.nr) {
     const std::ptrdiff_t column = static_cast<std::ptrdiff_t>(f);
-    MicroTile tile;
-    tile.rows = table;
-    tile.taps = taps.runs;
-    tile.k = taps.length;
-    tile.b = args.weights + f * taps.runs * taps.length;
-    tile.ldc = args.output_stride;
-    std::size_t p = p0;
-    for (std::size_t group = 0; group < groups.count; ++group, tile.rows += gemm.mr * taps.runs) {
-      const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(p);
-      tile.c = args.output + row * args.output_stride + column;
-      run_micro_tile(gemm, tile, shifted(args.epilogue, row, column), clamp, groups.height(group), std::min(gemm.nr, f1 - f));
-      p += groups.height(group);
-    }
+    run.columns = std::min(gemm.nr, f1 - f);
+    run.b = args.weights + f * taps.runs * taps.length;
+    run.next_b = f + gemm.nr < f1 ? run.b + panel : nullptr;
+    run.c = args.output + row * args.output_stride + column;
+    run_panel(gemm, run, shifted(args.epilogue, row, column), clamp);
   }
 }
 

@@ -29,6 +29,13 @@ std::span<const GemmKernel* const> gemm_kernels() noexcept { return kKernels; }
 
 const GemmKernel& gemm_kernel(Isa active) noexcept { return best_kernel<GemmKernel>(kKernels, active); }
 
+namespace {
+
+/// Rows whose sums are kept until the epilogue has been applied to them.
+constexpr std::size_t kSumRows = 48;
+static_assert(kSumRows >= kMaxTileRows);
+
+/// One register tile with any epilogue. `tile` needs its rows, taps, k, b, c and ldc.
 void run_micro_tile(const GemmKernel& kernel, MicroTile tile, const Epilogue& epilogue, const std::optional<Clamp>& clamp,
                     std::size_t rows, std::size_t columns) noexcept {
   const MicroKernel run = kernel.tiles[rows - 1];
@@ -49,6 +56,64 @@ void run_micro_tile(const GemmKernel& kernel, MicroTile tile, const Epilogue& ep
   tile.clamp = kNoClamp;
   run(tile);
   kernel.epilogue(epilogue, rows, columns, sums, width, c, ldc);
+}
+
+/// A panel by a kernel that computes one register tile at a time.
+void run_tiles(const GemmKernel& kernel, const PanelRun& run, const Epilogue& epilogue,
+               const std::optional<Clamp>& clamp) noexcept {
+  const float* plain[kMaxTileRows];
+  MicroTile tile;
+  tile.taps = run.taps;
+  tile.k = run.k;
+  tile.b = run.b;
+  tile.ldc = run.ldc;
+  std::ptrdiff_t row = 0;
+  for (std::size_t group = 0; group < run.groups.count; ++group) {
+    const std::size_t used = run.groups.height(group);
+    if (run.table != nullptr) {
+      tile.rows = run.table + group * kernel.mr * run.taps;
+    } else {
+      for (std::size_t r = 0; r < kernel.mr; ++r)
+        plain[r] = run.a + (row + static_cast<std::ptrdiff_t>(std::min(r, used - 1))) * run.lda;
+      tile.rows = plain;
+    }
+    tile.c = run.c + row * run.ldc;
+    run_micro_tile(kernel, tile, shifted(epilogue, row, 0), clamp, used, run.columns);
+    row += static_cast<std::ptrdiff_t>(used);
+  }
+}
+
+}  // namespace
+
+void run_panel(const GemmKernel& kernel, PanelRun run, const Epilogue& epilogue, const std::optional<Clamp>& clamp) noexcept {
+  if (kernel.panel == nullptr) return run_tiles(kernel, run, epilogue, clamp);
+  if (clamp) {
+    run.bias = epilogue.bias;
+    run.residual = epilogue.residual;
+    run.ldr = epilogue.residual_stride;
+    run.clamp = *clamp;
+    return kernel.panel(run);
+  }
+  // Raw sums of a few row groups at a time stay in the first-level cache for the epilogue.
+  alignas(64) float sums[kSumRows * kMaxTileColumns];
+  PanelRun part = run;
+  part.c = sums;
+  part.ldc = static_cast<std::ptrdiff_t>(kernel.nr);
+  const std::size_t step = kSumRows / kernel.mr;
+  for (std::size_t group = 0; group < run.groups.count; group += step) {
+    const std::size_t last = std::min(group + step, run.groups.count);
+    const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(run.groups.first_row(group));
+    part.groups = run.groups.part(group, last);
+    if (run.table != nullptr) {
+      part.table = run.table + group * kernel.mr * run.taps;
+    } else {
+      part.a = run.a + row * run.lda;
+    }
+    part.next_b = last == run.groups.count ? run.next_b : nullptr;
+    kernel.panel(part);
+    kernel.epilogue(shifted(epilogue, row, 0), run.groups.first_row(last) - run.groups.first_row(group), run.columns, sums,
+                    part.ldc, run.c + row * run.ldc, run.ldc);
+  }
 }
 
 namespace {
@@ -74,25 +139,20 @@ void gemm_tile(const GemmKernel& kernel, const GemmArgs& args, std::size_t m0, s
                std::size_t n1) noexcept {
   const std::optional<Clamp> clamp = as_clamp(args.epilogue);
   if (m1 == m0 + 1) n0 = wide_row(kernel, args, m0, n0, n1);
-  const float* rows[kMaxTileRows];
-  const RowGroups groups(m1 - m0, kernel.mr);
+  const std::ptrdiff_t i = static_cast<std::ptrdiff_t>(m0);
+  PanelRun run;
+  run.groups = RowGroups(m1 - m0, kernel.mr);
+  run.a = args.a + i * args.lda;
+  run.lda = args.lda;
+  run.k = args.k;
+  run.ldc = args.ldc;
   for (std::size_t n = n0; n < n1; n += kernel.nr) {
     const std::ptrdiff_t j = static_cast<std::ptrdiff_t>(n);
-    std::size_t m = m0;
-    for (std::size_t group = 0; group < groups.count; ++group) {
-      const std::size_t used = groups.height(group);
-      for (std::size_t r = 0; r < kernel.mr; ++r)
-        rows[r] = args.a + static_cast<std::ptrdiff_t>(m + std::min(r, used - 1)) * args.lda;
-      const std::ptrdiff_t i = static_cast<std::ptrdiff_t>(m);
-      MicroTile tile;
-      tile.rows = rows;
-      tile.k = args.k;
-      tile.b = args.b + n * args.k;
-      tile.c = args.c + i * args.ldc + j;
-      tile.ldc = args.ldc;
-      run_micro_tile(kernel, tile, shifted(args.epilogue, i, j), clamp, used, std::min(kernel.nr, n1 - n));
-      m += used;
-    }
+    run.columns = std::min(kernel.nr, n1 - n);
+    run.b = args.b + n * args.k;
+    run.next_b = n + kernel.nr < n1 ? run.b + kernel.nr * args.k : nullptr;
+    run.c = args.c + i * args.ldc + j;
+    run_panel(kernel, run, shifted(args.epilogue, i, j), clamp);
   }
 }
 

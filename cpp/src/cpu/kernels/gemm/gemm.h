@@ -4,6 +4,7 @@
 // depend on m, on the row's position, or on how the caller cuts the work into tiles.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -14,8 +15,8 @@
 
 namespace jitney::kernels {
 
-inline constexpr std::size_t kMaxTileRows = 8;
-inline constexpr std::size_t kMaxTileColumns = 16;
+inline constexpr std::size_t kMaxTileRows = 12;
+inline constexpr std::size_t kMaxTileColumns = 32;
 
 /// One register tile: rows × nr elements of C, each the sum over `taps` runs of `k` elements. A plain product has one tap.
 /// Row r of tap t starts at rows[t·mr + r], mr being the kernel's full tile height. c = clamp(sum + bias + residual).
@@ -32,7 +33,49 @@ struct MicroTile {
   Clamp clamp = kNoClamp;
 };
 
+/// Rows cut into groups of nearly equal height ≤ mr: a last group of one or two rows would cost as much time as one of four.
+struct RowGroups {
+  RowGroups() noexcept = default;
+  RowGroups(std::size_t rows, std::size_t mr) noexcept
+      : count((rows + mr - 1) / mr), base(count == 0 ? 0 : rows / count), taller(count == 0 ? 0 : rows % count) {}
+  std::size_t height(std::size_t group) const noexcept { return group < taller ? base + 1 : base; }
+  /// The rows before that group.
+  std::size_t first_row(std::size_t group) const noexcept { return group * base + std::min(group, taller); }
+  /// Groups [first, last) by themselves.
+  RowGroups part(std::size_t first, std::size_t last) const noexcept {
+    RowGroups some;
+    some.count = last - first;
+    some.base = base;
+    some.taller = std::min(last, taller) - std::min(first, taller);
+    return some;
+  }
+
+  std::size_t count = 0;
+  std::size_t base = 0;
+  std::size_t taller = 0;  // this many groups, the first, have one row more
+};
+
+/// All register tiles below each other in a panel of B: rows × `columns` ≤ nr elements of C, computed as those of MicroTile.
+struct PanelRun {
+  RowGroups groups;
+  std::size_t columns = 0;
+  const float* a = nullptr;             // plain product: row r at a + r·lda, or
+  std::ptrdiff_t lda = 0;               //
+  const float* const* table = nullptr;  // pointers to rows as in MicroTile, taps·mr for each group
+  std::size_t taps = 1;
+  std::size_t k = 0;
+  const float* b = nullptr;
+  const float* next_b = nullptr;  // the panel that comes next, or null
+  float* c = nullptr;
+  std::ptrdiff_t ldc = 0;
+  const float* bias = nullptr;      // `columns` numbers, or null
+  const float* residual = nullptr;  // rows of `columns` numbers, or null
+  std::ptrdiff_t ldr = 0;
+  Clamp clamp = kNoClamp;
+};
+
 using MicroKernel = void (*)(const MicroTile& tile);
+using PanelKernel = void (*)(const PanelRun& run);
 /// One row times `wide_panels` consecutive panels; writes the raw sums. Same chains as the tile of one row.
 using WideRowKernel = void (*)(const float* a, std::size_t k, const float* b, float* c);
 
@@ -41,10 +84,11 @@ struct GemmKernel {
   Isa isa;
   std::size_t mr;
   std::size_t nr;
-  std::array<MicroKernel, kMaxTileRows> tiles;  // tiles[i] computes i+1 rows, i < mr
+  std::array<MicroKernel, kMaxTileRows> tiles;  // tiles[i] computes i+1 rows, i < mr; unused if there is `panel`
   std::size_t wide_panels;
   WideRowKernel wide_row;
   EpilogueKernel epilogue;
+  PanelKernel panel = nullptr;  // whole panels in one call, or null
 };
 
 /// All kernels that this architecture has, weakest first.
@@ -52,21 +96,9 @@ std::span<const GemmKernel* const> gemm_kernels() noexcept;
 /// The best one that may run at this level.
 const GemmKernel& gemm_kernel(Isa active) noexcept;
 
-/// Rows cut into groups of nearly equal height ≤ mr: a last group of one or two rows would cost as much time as one of four.
-struct RowGroups {
-  RowGroups(std::size_t rows, std::size_t mr) noexcept
-      : count((rows + mr - 1) / mr), base(count == 0 ? 0 : rows / count), taller(count == 0 ? 0 : rows % count) {}
-  std::size_t height(std::size_t group) const noexcept { return group < taller ? base + 1 : base; }
-
-  std::size_t count;
-  std::size_t base;
-  std::size_t taller;  // this many groups, the first, have one row more
-};
-
-/// Runs one register tile of `rows` × `columns` results with any epilogue, whose pointers are at the tile's first element.
-/// `clamp` is as_clamp(epilogue). `tile` needs its rows, taps, k, b, c and ldc.
-void run_micro_tile(const GemmKernel& kernel, MicroTile tile, const Epilogue& epilogue, const std::optional<Clamp>& clamp,
-                    std::size_t rows, std::size_t columns) noexcept;
+/// Runs a panel with any epilogue, whose pointers are at the panel's first row and column. `clamp` is as_clamp(epilogue).
+/// `run` needs all but bias, residual and clamp.
+void run_panel(const GemmKernel& kernel, PanelRun run, const Epilogue& epilogue, const std::optional<Clamp>& clamp) noexcept;
 
 /// Floats that packed B takes: ceil(n/nr) panels of k·nr.
 std::size_t packed_b_size(const GemmKernel& kernel, std::size_t k, std::size_t n) noexcept;
