@@ -13,12 +13,16 @@ endif
 
 BIN := $(VENV)/bin
 SOURCES := $(shell find cpp cmake python converter CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
-TESTS := $(shell find tests/cpp third_party -type f 2>/dev/null)
+TESTS := $(shell find tests/cpp third_party benchmarks/counts/*.cpp benchmarks/counts/CMakeLists.txt -type f 2>/dev/null)
 CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
+<<<<<<< HEAD
 .PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size bench-kernels clean
+=======
+.PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size counts counts-update clean
+>>>>>>> eb0e9a9 (Gate CI on counts: instructions on x86 and ARM, static cycles of the NEON loops)
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -94,6 +98,14 @@ FILES ?= 2000
 mutated: $(VENV)/.dev
 	$(BIN)/python -m tests.mutated --files $(FILES) --seed $(SEED)
 
+# Instructions on x86 and ARM, and static cycles of NEON loops, against the stored ones: gates that noise cannot touch.
+COUNT = $(CURDIR)/$(BIN)/python -m counts --native $(CURDIR)/$(BUILD)/dev/benchmarks/counts/count_run \
+  --arm $(CURDIR)/$(BUILD)/aarch64/benchmarks/counts/count_run --build $(CURDIR)/$(BUILD)
+
+counts counts-update: $(VENV)/.dev
+	cmake --preset aarch64 >/dev/null && cmake --build --preset aarch64 --target count_run
+	cd benchmarks && PYTHONDONTWRITEBYTECODE=1 $(COUNT) $(if $(filter %-update,$@),--update)
+
 # --- Quality ---------------------------------------------------------------------------------------------------------
 
 CPP_FILES = $(shell find cpp tests/cpp tests/fuzz examples/cpp benchmarks -name '*.cpp' -o -name '*.h' -o -name '*.inc' 2>/dev/null)
@@ -105,6 +117,7 @@ lint: $(VENV)/.dev
 	cp -r python/jitney $(BUILD)/typecheck/jitney && cp -r converter $(BUILD)/typecheck/jitney/converter
 	cd $(BUILD)/typecheck && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p jitney
 	cd models && $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml fetch.py feeds.py
+	cd benchmarks && MYPYPATH=$(CURDIR)/$(BUILD)/typecheck $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml -p counts
 	clang-format-19 --dry-run --Werror $(CPP_FILES)
 
 format: $(VENV)/.dev

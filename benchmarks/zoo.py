@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ class Network:
     def normal(self, scale: float, *shape: int) -> str:
         return self.weight(self.random.normal(0, scale, shape).astype(np.float32))
 
-    def op(self, op_type: str, inputs: Sequence[str], **attributes: object) -> str:
+    def op(self, op_type: str, inputs: Sequence[str], **attributes: Any) -> str:
         name = f"{op_type.lower()}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(op_type, list(inputs), [name], name=name, **attributes))
         return name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import onnx
@@ -27,7 +28,7 @@ def _linear(rows: int, inputs: int, outputs: int) -> Build:
     return _layer((rows, inputs), lambda net: net.op("MatMul", ["x", net.normal(0.1, inputs, outputs)]))
 
 
-def _op(shape: tuple[int, ...], op_type: str, **attributes: object) -> Build:
+def _op(shape: tuple[int, ...], op_type: str, **attributes: Any) -> Build:
     return _layer(shape, lambda net: net.op(op_type, ["x"], **attributes))
 
 
@@ -35,7 +36,7 @@ def _transposed_conv(net: Network) -> str:
     return net.op("ConvTranspose", ["x", net.normal(0.1, 16, 16, 2, 2)], strides=[2, 2])
 
 
-def _resize(mode: str, **attributes: object) -> Build:
+def _resize(mode: str, **attributes: Any) -> Build:
     def add(net: Network) -> str:
         scales = net.weight(np.array([1, 1, 2, 2], np.float32))
         return net.op("Resize", ["x", "", scales], mode=mode, **attributes)

@@ -1,6 +1,14 @@
 // The loop of multiply-adds with AVX2 and FMA.
 #include "cpu/kernels/vec_avx2.h"
-//
+
+namespace jitney::kernels {
+namespace {
+
+inline V next(V chain, V f, V a) { return fma(f, a, chain); }
+
+}  // namespace
+}  // namespace jitney::kernels
+
 #include "cpu/kernels/peak/peak_impl.h"
 
 namespace jitney::kernels {

@@ -13,12 +13,11 @@ struct V {
 inline V set(float x) { return {_mm512_set1_ps(x)}; }
 inline void store(float* p, V a) { _mm512_storeu_ps(p, a.v); }
 inline V operator+(V a, V b) { return {_mm512_add_ps(a.v, b.v)}; }
-inline V fma(V a, V b, V c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+inline V next(V chain, V f, V a) { return {_mm512_fmadd_ps(f.v, a.v, chain.v)}; }
 
 }  // namespace
 }  // namespace jitney::kernels
 
-//
 #include "cpu/kernels/peak/peak_impl.h"
 
 namespace jitney::kernels {

@@ -1,6 +1,14 @@
 // The loop of multiply-adds with NEON.
 #include "cpu/kernels/vec_neon.h"
-//
+
+namespace jitney::kernels {
+namespace {
+
+inline V next(V chain, V f, V a) { return fma(f, a, chain); }
+
+}  // namespace
+}  // namespace jitney::kernels
+
 #include "cpu/kernels/peak/peak_impl.h"
 
 namespace jitney::kernels {
