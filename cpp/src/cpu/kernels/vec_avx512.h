@@ -59,6 +59,9 @@ inline V scale_by_power(V a, V n) {
   // One instruction scales by any power, denormal and infinite results included; NaN in either gives NaN.
   return {_mm512_maskz_scalef_ps(0xFFFF, a.v, n.v)};
 }
+inline V power_from_bits(V a) {
+  return {_mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xFFFF, _mm512_castps_si512(a.v), 23))};
+}
 
 }  // namespace
 }  // namespace jitney::kernels
