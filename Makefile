@@ -18,11 +18,7 @@ CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
-<<<<<<< HEAD
-.PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size bench-kernels clean
-=======
-.PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size counts counts-update clean
->>>>>>> eb0e9a9 (Gate CI on counts: instructions on x86 and ARM, static cycles of the NEON loops)
+.PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size counts counts-update bench-kernels clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
