@@ -26,19 +26,31 @@ bool outside(const Axis& a, const Axis& b) {
 
 }  // namespace
 
-BroadcastWalk::BroadcastWalk(const Operand& output, std::span<const Operand> inputs) : elements_(output.shape.elements()) {
-  if (elements_ == 0) return;
+BroadcastWalk::BroadcastWalk(std::span<const Operand* const> operands, bool fold)
+    : count_(operands.size()), elements_(operands[0]->shape.elements()) {
+  if (elements_ != 0) arrange(operands, fold);
+}
+
+BroadcastWalk::BroadcastWalk(const Operand& output, std::span<const Operand> inputs)
+    : count_(inputs.size() + 1), elements_(output.shape.elements()) {
+  std::array<const Operand*, kOperands> all{&output};
+  for (std::size_t i = 0; i < inputs.size(); ++i) all[i + 1] = &inputs[i];
+  if (elements_ != 0) arrange({all.data(), count_}, false);
+}
+
+void BroadcastWalk::arrange(std::span<const Operand* const> operands, bool fold) {
   std::array<Axis, kMaxRank> axes;
   std::size_t count = 0;
+  const Operand& output = *operands[0];
   const std::size_t rank = output.shape.size();
   for (std::size_t i = 0; i < rank; ++i) {
     if (output.shape[i] == 1) continue;
     Axis axis{output.shape[i], {output.strides[i]}};
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      const Operand& input = inputs[k];
+    for (std::size_t k = 1; k < count_; ++k) {
+      const Operand& input = *operands[k];
       const std::size_t missing = rank - input.shape.size();
       if (input.dtype == DType::undefined || i < missing || input.shape[i - missing] == 1) continue;
-      axis.strides[k + 1] = input.strides[i - missing];
+      axis.strides[k] = input.strides[i - missing];
     }
     std::size_t place = count++;
     for (; place > 0 && outside(axis, axes[place - 1]); --place) axes[place] = axes[place - 1];
@@ -47,7 +59,7 @@ BroadcastWalk::BroadcastWalk(const Operand& output, std::span<const Operand> inp
   std::size_t merged = 0;
   for (std::size_t i = 0; i < count; ++i) {
     bool merges = merged > 0;
-    for (std::size_t k = 0; merges && k < kOperands; ++k) {
+    for (std::size_t k = 0; merges && k < count_; ++k) {
       merges = axes[merged - 1].strides[k] == axes[i].strides[k] * axes[i].size;
     }
     if (merges) {
@@ -56,22 +68,36 @@ BroadcastWalk::BroadcastWalk(const Operand& output, std::span<const Operand> inp
       axes[merged++] = axes[i];
     }
   }
-  std::int64_t rows = 1;
   if (merged > 0) {
     rank_ = merged - 1;
     row_ = axes[rank_].size;
     row_strides_ = axes[rank_].strides;
     for (std::size_t i = 0; i < rank_; ++i) {
       sizes_[i] = axes[i].size;
-      rows *= sizes_[i];
-      for (std::size_t k = 0; k < kOperands; ++k) strides_[k][i] = axes[i].strides[k];
+      for (std::size_t k = 0; k < count_; ++k) strides_[k][i] = axes[i].strides[k];
     }
   } else {
-    row_strides_ = {1, 1, 1, 1};
+    row_strides_.fill(1);
   }
-  piece_ = std::min(row_, kPieceElements);
+  run_ = row_;
+  if (fold) fold_rows();
+  piece_ = std::min(row_, run_ < row_ ? kPieceElements / run_ * run_ : kPieceElements);
   pieces_ = (row_ + piece_ - 1) / piece_;
-  units_ = rows * pieces_;
+  units_ = pieces_;
+  for (std::size_t i = 0; i < rank_; ++i) units_ *= sizes_[i];
+}
+
+void BroadcastWalk::fold_rows() {
+  if (rank_ == 0 || row_ >= kShortRow) return;
+  const std::size_t outer = rank_ - 1;
+  // Gathering what is one number per run pays only for the shortest rows.
+  for (std::size_t k = 0; k < count_; ++k) {
+    const bool changes = strides_[k][outer] != 0 && strides_[k][outer] != row_strides_[k] * row_;
+    if (changes && row_strides_[k] != 1 && row_ >= kShortRow / 8) return;
+    run_strides_[k] = strides_[k][outer];
+  }
+  row_ *= sizes_[outer];
+  rank_ = outer;
 }
 
 NodeLayout elementwise_layout(const NodeRequest& node) {

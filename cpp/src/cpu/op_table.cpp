@@ -38,6 +38,9 @@ const FastOp* find_fast_op(std::string_view op) noexcept {
   return found != all.end() && found->op == op ? &*found : nullptr;
 }
 
-std::span<const FusedOp> fused_ops() noexcept { return {}; }
+std::span<const FusedOp> fused_ops() noexcept {
+  static const std::vector<FusedOp> all = {fused_elementwise()};
+  return all;
+}
 
 }  // namespace jitney::cpu
