@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "bench.h"
+#include "cpu/kernels/peak/peak.h"
 
 namespace jitney::bench {
 namespace {
@@ -30,6 +31,16 @@ Timing measure(const Case& wanted, bool cold) {
   for (int round = 0; round < kRounds; ++round)
     best.nanoseconds = std::min(best.nanoseconds, nanoseconds(run, times) / static_cast<double>(times));
   return best;
+}
+
+double peak_gflops(Isa isa) {
+  constexpr std::size_t kTimes = 1'000'000;
+  const kernels::PeakKernel& kernel = kernels::peak_kernel(isa);
+  volatile float sink = 0;
+  double best = 1e300;
+  for (int round = 0; round < kRounds; ++round)
+    best = std::min(best, nanoseconds([&] { sink = kernel.run(kTimes, 0.5f, 0.25f); }, 1));
+  return kernel.flops_per_round * kTimes / best;
 }
 
 double read_bandwidth() {

@@ -1,19 +1,10 @@
 // The loop of multiply-adds with AVX-512.
-#include <immintrin.h>
-
-#include <cstddef>
+#include "cpu/kernels/vec_avx512.h"
 
 namespace jitney::kernels {
 namespace {
 
-inline constexpr std::size_t kLanes = 16;
-struct V {
-  __m512 v;
-};
-inline V set(float x) { return {_mm512_set1_ps(x)}; }
-inline void store(float* p, V a) { _mm512_storeu_ps(p, a.v); }
-inline V operator+(V a, V b) { return {_mm512_add_ps(a.v, b.v)}; }
-inline V next(V chain, V f, V a) { return {_mm512_fmadd_ps(f.v, a.v, chain.v)}; }
+inline V next(V chain, V f, V a) { return fma(f, a, chain); }
 
 }  // namespace
 }  // namespace jitney::kernels
