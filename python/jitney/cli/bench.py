@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,27 +12,16 @@ import numpy.typing as npt
 import typer
 
 from jitney.cli import console
-from jitney.cli.images import ImageOptions
-from jitney.cli.options import Backend, Json, ModelPath, ShapeList, Threads, parse_shapes
-from jitney.cli.tensors import read_inputs
-from jitney.dtypes import numpy_dtype
-from jitney.errors import InvalidInput
-from jitney.model import TensorInfo
+from jitney.cli.feeds import RealInputs, feeds_for
+from jitney.cli.options import Backend, Json, ModelPath, ShapeList, Threads
 from jitney.session import Session
-
-_MOST_ELEMENTS = 2**58
 
 
 def command(
     model: ModelPath,
     threads: Threads = 0,
     shape: ShapeList = None,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--input", "-i", metavar="NAME=FILE", help="Real values for an input, else random ones.", show_default=False
-        ),
-    ] = None,
+    inputs: RealInputs = None,
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Runs to measure.")] = 30,
     warmup: Annotated[int, typer.Option("--warmup", min=0, help="Runs before measuring.")] = 3,
     backend: Backend = "auto",
@@ -41,16 +29,7 @@ def command(
 ) -> None:
     """Measure the time of a run."""
     with Session(model, backend=backend, threads=threads) as session:
-        fed = read_inputs(inputs or (), session.inputs, ImageOptions())
-        shapes = parse_shapes(shape, session.inputs)
-        kept = {before for before, _ in session.model.states}
-        for name in fed:
-            if name in shapes:
-                raise InvalidInput(f"input '{name}' has both --input and --shape")
-        missing = [info for info in session.inputs if info.name not in fed and info.name not in kept]
-        given = shapes | {name: array.shape for name, array in fed.items()}
-        for info, dims in _shapes_of(missing, given, session.inputs):
-            fed[info.name] = _random(info, dims)
+        fed = feeds_for(session, inputs, shape)
         times = _measure(session, fed, warmup, rounds)
         report = session.backend_report
     data: dict[str, Any] = {
@@ -74,48 +53,6 @@ def command(
         ("median ms>", "min ms>", "p90 ms>", "mean ms>"),
         [[f"{data[key]:.3f}" for key in ("median_ms", "min_ms", "p90_ms", "mean_ms")]],
     )
-
-
-def _shapes_of(
-    missing: Sequence[TensorInfo], given: Mapping[str, tuple[int, ...]], inputs: Sequence[TensorInfo]
-) -> list[tuple[TensorInfo, tuple[int, ...]]]:
-    """The shapes of missing inputs: those given, or what follows from the names that sizes share with given shapes."""
-    sizes = {dim: size for info in inputs for dim, size in zip(info.shape or (), given.get(info.name, ())) if dim != "?"}
-    shapes: list[tuple[TensorInfo, tuple[int, ...]]] = []
-    unknown: list[TensorInfo] = []
-    for info in missing:
-        known = tuple(size for dim in info.shape or () if (size := dim if isinstance(dim, int) else sizes.get(dim)) is not None)
-        if info.name in given:
-            shapes.append((info, given[info.name]))
-        elif info.shape is not None and len(known) == len(info.shape):
-            shapes.append((info, known))
-        else:
-            unknown.append(info)
-    if unknown:
-        named = ", ".join(f"'{info}'" for info in unknown)
-        raise InvalidInput(f"{'inputs have' if len(unknown) > 1 else 'an input has'} open sizes: {named}", hint=_advice(unknown))
-    return shapes
-
-
-def _advice(unknown: Sequence[TensorInfo]) -> str:
-    """Options that fix all sizes; inputs whose sizes follow from others need none."""
-    fixed: set[int | str] = set()
-    options: list[str] = []
-    for info in unknown:
-        named = {dim for dim in info.shape or () if isinstance(dim, str)}
-        if info.shape is None or "?" in named or not named <= fixed:
-            options.append(f"--shape {info.name}={'…' if info.shape is None else ','.join(map(str, info.shape))}")
-            fixed |= named
-    return f"add {' '.join(options)} with numbers in place of names"
-
-
-def _random(info: TensorInfo, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """Normal numbers for floats; zeros for the rest, which every consumer of indices allows."""
-    if math.prod(shape) > _MOST_ELEMENTS:
-        raise InvalidInput(f"--shape {info.name}={','.join(map(str, shape))} is more than any memory can hold")
-    if "float" not in info.dtype:
-        return np.zeros(shape, numpy_dtype(info.dtype))
-    return np.random.default_rng(0).standard_normal(shape, np.float32).astype(numpy_dtype(info.dtype))
 
 
 def _measure(session: Session, fed: dict[str, npt.NDArray[Any]], warmup: int, rounds: int) -> list[float]:
