@@ -38,11 +38,11 @@ def test_arena_of_known_networks(name: str, limit: float, threads: int, converte
 
 @pytest.mark.parametrize("name", ["resnet18", "squeezenet11"])
 def test_packed_weights_stay_near_the_weights(name: str, converted) -> None:
-    """Winograd's matrices are larger than the taps that they come from: a fifth of the weights may be spent on them."""
+    """Panels are padded to whole vectors; Winograd's matrices, larger than the taps that they come from, are not kept."""
     with jitney.Session(converted(name), threads=1) as session:
         session.prepare({session.inputs[0].name: (1, 3, 224, 224)})
         report = session.memory_report
-        assert report.weight_bytes < report.packed_bytes <= 1.2 * report.weight_bytes
+        assert 0 < report.packed_bytes <= 1.05 * report.weight_bytes
 
 
 def test_info_prints_the_arena(converted) -> None:

@@ -40,9 +40,6 @@ ConvProblem conv_problem(const NodeRequest& node) {
   problem.no_padding = true;
   for (std::size_t i = 0; i < window.rank(); ++i)
     problem.no_padding = problem.no_padding && window.pad_begin[i] == 0 && window.pad_end[i] == 0;
-  problem.constant_weights = w.weight != nullptr;
-  problem.weight_bytes = static_cast<std::uint64_t>(w.shape.elements()) * sizeof(float);
-  if (w.weight) problem.spare_bytes = w.weight->spare_bytes;
   return problem;
 }
 

@@ -21,9 +21,6 @@ struct ConvProblem {
   kernels::Spatial tap_stride{0, 0, 0};
   std::optional<std::int64_t> pixel_stride;  // between the input's pixels, batch included, if they are evenly spaced
   bool no_padding = false;                   // neither at the beginning nor at the end of any axis
-  bool constant_weights = false;             // packed once, not for each run
-  std::uint64_t weight_bytes = 0;
-  std::uint64_t spare_bytes = 0;  // that packed weights may take beyond weight_bytes
 
   /// Rough cost of all products.
   double nanoseconds() const;

@@ -9,83 +9,124 @@
 namespace jitney::cpu {
 namespace {
 
-/// Whether Winograd's method is the faster one for an image of this size: it needs a quarter of the products, but two transforms,
-/// and its matrices have a row per tile only.
-bool winograd_wins(const kernels::GemmKernel& gemm, const ConvProblem& problem) {
-  constexpr double kInput = 225, kOutput = 190;  // cost of a channel's and a filter's transform, in multiply-adds
-  constexpr double kMargin = 1.3;                // shorter products run less smoothly
-  kernels::ConvGeometry image = problem.geometry;
-  image.batch = 1;
-  const kernels::WinogradBlocks blocks = kernels::winograd_blocks(gemm, image, problem.channels, problem.filters, 1);
-  const auto tiles = static_cast<double>(blocks.tiles);
-  const auto rows = static_cast<double>(kernels::RowGroups(blocks.tiles, gemm.mr).count * gemm.mr);
-  const auto c = static_cast<double>(problem.channels), f = static_cast<double>(problem.filters);
-  const double products = rows * static_cast<double>(kernels::kWinogradPoints) * c * f;
-  const double direct = static_cast<double>(image.pixels()) * 9 * c * f;
-  return kMargin * products + tiles * (kInput * c + kOutput * f) < direct;
-}
+/// Transformed inputs of up to so many bytes are made once, by all threads together; then the threads share out the filters, so
+/// that no weight is transformed twice. Beyond that, each thread takes blocks of tiles.
+constexpr std::size_t kSharedBytes = 1280 * 1024;
 
 class WinogradConv final : public ConvWay {
  public:
-  WinogradConv(const ConvProblem& problem, std::size_t threads)
-      : problem_(problem), zeros_(make_aligned(problem.channels * sizeof(float))) {
-    kernel = kernel_.name;
-    packing = kernel;
-    group_floats_ = kernels::packed_winograd_size(gemm_, problem.channels, problem.filters);
+  WinogradConv(const ConvProblem& problem, const kernels::Winograd& method, std::size_t threads)
+      : problem_(problem), method_(method), zeros_(make_aligned(problem.channels * sizeof(float))) {
+    kernel = method.kernel->name;
+    packing = taps_.name;
+    group_floats_ = kernels::packed_conv_size(taps_, problem.geometry.taps(), problem.channels, problem.filters);
     packed_floats = group_floats_ * problem.groups;
-    blocks_ = kernels::winograd_blocks(gemm_, problem.geometry, problem.channels, problem.filters, threads);
-    scratch_ = kernels::winograd_scratch(blocks_, problem.channels);
-    workspace = threads * scratch_;
+    tiles_ = method.tiles();
+    input_floats_ = tiles_ * method.tile_floats();
+    shared_ = problem.groups * input_floats_ * sizeof(float) <= kSharedBytes;
+    if (shared_) {
+      block_ = std::max<std::size_t>(1, tiles_);
+      scratch_at_ = align_up(problem.groups * input_floats_ * sizeof(float));
+      scratch_ = method.scratch(tiles_);
+    } else {
+      block_ = kernels::winograd_block(method, threads);
+      scratch_ = align_up(block_ * method.tile_floats() * sizeof(float)) + method.scratch(block_);
+    }
+    workspace = scratch_at_ + threads * scratch_;
     std::fill_n(reinterpret_cast<float*>(zeros_.get()), problem.channels, 0.0F);
   }
 
   void pack(const float* source, float* packed) const override {
     for (std::size_t group = 0; group < problem_.groups; ++group) {
-      kernels::pack_winograd(gemm_, problem_.channels, problem_.filters,
-                             source + static_cast<std::int64_t>(group * problem_.filters) * problem_.filter_stride,
-                             problem_.filter_stride, problem_.channel_stride, problem_.tap_stride,
-                             packed + group * group_floats_);
+      kernels::pack_conv(taps_, problem_.geometry.kernel, problem_.channels, problem_.filters,
+                         source + static_cast<std::int64_t>(group * problem_.filters) * problem_.filter_stride,
+                         problem_.filter_stride, problem_.channel_stride, problem_.tap_stride, packed + group * group_floats_);
     }
   }
 
   void run(const StepRun& run, const ConvRun& conv) const override {
-    const auto* zeros = reinterpret_cast<const float*>(zeros_.get());
-    const std::size_t tiles = blocks_.count();
-    parallel_tasks(run, tiles * problem_.groups, problem_.nanoseconds(), [&](std::size_t index, std::size_t worker) {
-      const std::size_t group = index / tiles;
-      const std::size_t column = group * problem_.filters;
-      const kernels::ConvArgs args{problem_.geometry,
-                                   problem_.channels,
-                                   problem_.filters,
-                                   conv.x + group * problem_.channels,
-                                   zeros,
-                                   conv.weights + group * group_floats_,
-                                   conv.y + column,
-                                   conv.y_stride,
-                                   kernels::shifted(conv.epilogue, 0, static_cast<std::ptrdiff_t>(column))};
-      kernels::winograd_block(kernel_, gemm_, args, blocks_, index % tiles, conv.workspace + worker * scratch_);
-    });
+    if (shared_) {
+      run_filters(run, conv);
+    } else {
+      run_blocks(run, conv);
+    }
   }
 
  private:
+  kernels::ConvArgs args(const ConvRun& conv, std::size_t group) const {
+    const std::size_t column = group * problem_.filters;
+    return {problem_.geometry,
+            problem_.channels,
+            problem_.filters,
+            conv.x + group * problem_.channels,
+            reinterpret_cast<const float*>(zeros_.get()),
+            conv.weights + group * group_floats_,
+            conv.y + column,
+            conv.y_stride,
+            kernels::shifted(conv.epilogue, 0, static_cast<std::ptrdiff_t>(column))};
+  }
+
+  void run_filters(const StepRun& run, const ConvRun& conv) const {
+    auto* inputs = reinterpret_cast<float*>(conv.workspace);
+    const double input_cost = static_cast<double>(problem_.groups * input_floats_) * 0.5;
+    parallel_tasks(run, tiles_ * problem_.groups, input_cost, [&](std::size_t index, std::size_t) {
+      const std::size_t group = index / tiles_, tile = index % tiles_;
+      kernels::winograd_inputs(method_, args(conv, group), tile, tile + 1, inputs + index * method_.tile_floats());
+    });
+    const std::size_t nr = method_.gemm->nr;
+    const std::size_t panels = (problem_.filters + nr - 1) / nr;
+    parallel_tasks(run, panels * problem_.groups, problem_.nanoseconds(), [&](std::size_t index, std::size_t worker) {
+      const std::size_t group = index / panels, filter = index % panels * nr;
+      kernels::winograd_results(method_, args(conv, group), 0, tiles_, inputs + group * input_floats_, filter,
+                                std::min(filter + nr, problem_.filters), conv.workspace + scratch_at_ + worker * scratch_);
+    });
+  }
+
+  void run_blocks(const StepRun& run, const ConvRun& conv) const {
+    const std::size_t blocks = (tiles_ + block_ - 1) / block_;
+    parallel_tasks(run, blocks * problem_.groups, problem_.nanoseconds(), [&](std::size_t index, std::size_t worker) {
+      const kernels::ConvArgs part = args(conv, index / blocks);
+      const std::size_t first = index % blocks * block_, last = std::min(first + block_, tiles_);
+      std::byte* scratch = conv.workspace + worker * scratch_;
+      auto* inputs = reinterpret_cast<float*>(scratch);
+      scratch += align_up(block_ * method_.tile_floats() * sizeof(float));
+      kernels::winograd_inputs(method_, part, first, last, inputs);
+      kernels::winograd_results(method_, part, first, last, inputs, 0, problem_.filters, scratch);
+    });
+  }
+
   ConvProblem problem_;
-  const kernels::WinogradKernel& kernel_ = kernels::winograd_kernel(active_isa());
-  const kernels::GemmKernel& gemm_ = kernels::gemm_kernel(active_isa());
-  kernels::WinogradBlocks blocks_;
+  kernels::Winograd method_;
+  const kernels::ConvKernel& taps_ = kernels::conv_kernel(active_isa());
   AlignedBuffer zeros_;
-  std::size_t group_floats_ = 0;
-  std::size_t scratch_ = 0;  // bytes per worker
+  std::size_t group_floats_ = 0, input_floats_ = 0;  // of one group
+  std::size_t tiles_ = 0, block_ = 1;                // block_: tiles at a time
+  bool shared_ = false;
+  std::size_t scratch_at_ = 0, scratch_ = 0;  // bytes; scratch_ per worker
 };
+
+/// Whether Winograd's method is the faster one for an image of this size: it needs a quarter of the products, but three
+/// transforms, and its matrices have a row per tile only.
+bool winograd_wins(const kernels::Winograd& method, const ConvProblem& problem) {
+  constexpr double kInput = 225, kOutput = 190, kWeights = 120;  // cost of the transforms, in multiply-adds
+  constexpr double kMargin = 1.15;                              // shorter products run less smoothly
+  kernels::Winograd image = method;
+  image.geometry.batch = 1;
+  const auto tiles = static_cast<double>(image.tiles());
+  const auto c = static_cast<double>(problem.channels), f = static_cast<double>(problem.filters);
+  const double products = tiles * static_cast<double>(method.kernel->points()) * c * f;
+  const double direct = static_cast<double>(image.geometry.pixels()) * 9 * c * f;
+  return kMargin * products + tiles * (kInput * c + kOutput * f) + kWeights * c * f < direct;
+}
 
 }  // namespace
 
 std::unique_ptr<ConvWay> winograd_conv(const ConvProblem& problem, std::size_t threads) {
-  if (!kernels::winograd_fits(problem.geometry) || !problem.constant_weights) return nullptr;
-  const kernels::GemmKernel& gemm = kernels::gemm_kernel(active_isa());
-  const std::size_t bytes =
-      problem.groups * kernels::packed_winograd_size(gemm, problem.channels, problem.filters) * sizeof(float);
-  if (bytes > problem.weight_bytes + problem.spare_bytes || !winograd_wins(gemm, problem)) return nullptr;
-  return std::make_unique<WinogradConv>(problem, threads);
+  if (!kernels::winograd_fits(problem.geometry)) return nullptr;
+  const kernels::Winograd method{&kernels::winograd_kernel(active_isa(), 4), kernels::conv_kernel(active_isa()).gemm,
+                                 problem.geometry, problem.channels, problem.filters};
+  if (!winograd_wins(method, problem)) return nullptr;
+  return std::make_unique<WinogradConv>(problem, method, threads);
 }
 
 }  // namespace jitney::cpu

@@ -36,9 +36,6 @@ class Weight {
   virtual void pin() {}
   /// Unique within the process for as long as the model lives.
   std::uint64_t id = 0;
-  /// Bytes that its packed form may take beyond its own, for speed. A matter of the model alone, so that the same kernel is
-  /// chosen in every plan of the same shapes.
-  std::uint64_t spare_bytes = 0;
 };
 
 /// Memory shared by all sessions of a model: packed weights, keyed by weight, layout and ISA.

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <set>
 
 #include "base/aligned.h"
 #include "graph/reader.h"
@@ -18,10 +17,8 @@ std::uint64_t next_id() {
 
 class FileWeight : public Weight {
  public:
-  FileWeight(std::shared_ptr<const MappedFile> file, const Constant& constant, std::uint64_t spare)
-      : file_(std::move(file)), constant_(constant) {
+  FileWeight(std::shared_ptr<const MappedFile> file, const Constant& constant) : file_(std::move(file)), constant_(constant) {
     id = next_id();
-    spare_bytes = spare;
   }
 
   TensorView view() override {
@@ -82,42 +79,14 @@ class DerivedWeight : public Weight {
   bool pinned_ = false;
 };
 
-/// A fifth of the model's weights is there to be spent on larger packed forms, which convolutions with several taps have
-/// (Winograd's takes four times the bytes of 3×3 taps). The smallest come first: they gain the most per byte, as networks have
-/// few channels where images are large.
-std::vector<std::uint64_t> spare_bytes(const ModelGraph& graph) {
-  std::uint64_t budget = 0;
-  for (const Constant& constant : graph.constants) budget += constant.bytes / 5;
-  std::set<std::pair<std::uint64_t, std::size_t>> filters;
-  for (const Graph& part : graph.graphs) {
-    for (const Node& node : part.nodes) {
-      if (node.op != "conv" || node.inputs.size() < 2 || node.inputs[1] == kNoValue) continue;
-      const std::int32_t index = part.values[static_cast<std::size_t>(node.inputs[1])].constant;
-      if (index < 0) continue;
-      const Constant& constant = graph.constants[static_cast<std::size_t>(index)];
-      const bool several_taps = constant.shape.size() == 4 && constant.shape[2] == 3 && constant.shape[3] == 3;
-      if (several_taps && constant.shape[1] > 1) filters.emplace(constant.bytes, static_cast<std::size_t>(index));
-    }
-  }
-  std::vector<std::uint64_t> spare(graph.constants.size(), 0);
-  for (const auto& [bytes, index] : filters) {
-    // Panels are padded to whole vectors of filters.
-    const std::uint64_t wanted = 3 * bytes + bytes / 2;
-    if (wanted > budget) break;
-    budget -= wanted;
-    spare[index] = wanted;
-  }
-  return spare;
-}
-
 }  // namespace
 
 Weights::Weights(std::shared_ptr<const MappedFile> file, const ModelGraph& graph)
-    : file_(std::move(file)), graph_(graph), constants_(graph.constants.size()), spare_bytes_(spare_bytes(graph)) {}
+    : file_(std::move(file)), graph_(graph), constants_(graph.constants.size()) {}
 
 std::shared_ptr<Weight> Weights::constant(std::uint32_t index) {
   auto& weight = constants_[index];
-  if (!weight) weight = std::make_shared<FileWeight>(file_, graph_.constants[index], spare_bytes_[index]);
+  if (!weight) weight = std::make_shared<FileWeight>(file_, graph_.constants[index]);
   return weight;
 }
 

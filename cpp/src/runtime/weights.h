@@ -30,7 +30,6 @@ class Weights : public WeightSource {
   std::shared_ptr<const MappedFile> file_;
   const ModelGraph& graph_;
   std::vector<std::shared_ptr<Weight>> constants_;
-  std::vector<std::uint64_t> spare_bytes_;  // by constant
   /// By node, result, and the ids of its operands, which differ where they come from different branches.
   std::map<std::tuple<const Node*, std::size_t, std::vector<std::uint64_t>>, std::shared_ptr<Weight>> derived_;
 };

@@ -73,8 +73,10 @@ TEST_CASE("conv: the kernel family follows from the shape") {
   CHECK(check_case(depthwise).find("dwconv") != std::string::npos);
   Case winograd = make(rng, specs()[13]);
   CHECK(check_case(winograd).find("winograd") != std::string::npos);
-  winograd.constant = {};  // what must be packed for each run is not worth two transforms
-  CHECK(check_case(winograd).find("gemm") != std::string::npos);
+  winograd.constant = {};
+  CHECK(check_case(winograd).find("winograd") != std::string::npos);
+  Case one_tile = make(rng, {1, 64, 64, 1, {4, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  CHECK(check_case(one_tile).find("gemm") != std::string::npos);  // three transforms for what one tile saves
 }
 
 TEST_CASE("conv: epilogues") {

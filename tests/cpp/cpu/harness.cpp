@@ -17,7 +17,6 @@ constexpr std::byte kCanary{0xAB};
 class TestWeight final : public Weight {
  public:
   explicit TestWeight(const Stored& tensor) : tensor_(tensor) {
-    spare_bytes = std::uint64_t{1} << 40;
     static std::uint64_t next = 1;
     id = next++;
   }

@@ -1,106 +1,129 @@
-// Winograd convolution: the list of kernels, packing of weights, and the loop over blocks of tiles.
+// Winograd convolution: the list of kernels, and the loops over tiles, panels of filters and blocks of channels.
 #include "cpu/kernels/winograd/winograd.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <numbers>
-#include <vector>
 
 #include "base/aligned.h"
 #include "cpu/kernels/best_kernel.h"
 
 namespace jitney::kernels {
 
-#define JITNEY_WINOGRAD_KERNEL(name, isa, lanes, type) extern const WinogradKernel name;
+#define JITNEY_WINOGRAD_KERNEL(name, isa, tile, lanes, type) extern const WinogradKernel name;
 #include "cpu/kernels/winograd/kernels.inc"
 #undef JITNEY_WINOGRAD_KERNEL
 
 namespace {
 
-#define JITNEY_WINOGRAD_KERNEL(name, isa, lanes, type) &name,
+#define JITNEY_WINOGRAD_KERNEL(name, isa, tile, lanes, type) &name,
 constexpr const WinogradKernel* kKernels[] = {
 #include "cpu/kernels/winograd/kernels.inc"
 };
 #undef JITNEY_WINOGRAD_KERNEL
 
-// The transformed inputs of a block are read once for each block of filters, so they should stay in a core's own cache beside
-// the sums of one block of filters.
+// A block of transformed weights is written and then read once, from a core's own cache.
+constexpr std::size_t kWeightBytes = 320 * 1024;
+// So are the transformed inputs of a block of tiles, once for each panel of filters.
 constexpr std::size_t kInputBytes = 512 * 1024;
-constexpr std::size_t kSumBytes = 192 * 1024;
-
-/// G: row i holds 1, p, p² over the product of the point's distances to the others; the last is the point at infinity.
-constexpr std::array<std::array<double, 3>, 6> weight_matrix() {
-  constexpr double kA = std::numbers::sqrt2 / 2, kB = std::numbers::sqrt2;
-  return {{{1, 0, 0},
-           {-1 / 1.5, -kA / 1.5, -0.5 / 1.5},
-           {-1 / 1.5, kA / 1.5, -0.5 / 1.5},
-           {1.0 / 6, kB / 6, 2.0 / 6},
-           {1.0 / 6, -kB / 6, 2.0 / 6},
-           {0, 0, 1}}};
-}
-
-/// G·g·Gᵀ of one filter and channel.
-std::array<double, kWinogradPoints> transform_taps(const float* g, const Spatial& stride) noexcept {
-  constexpr auto kG = weight_matrix();
-  std::array<double, kWinogradPoints> u{};
-  for (std::size_t i = 0; i < 6; ++i) {
-    std::array<double, 3> row{};
-    for (std::size_t k = 0; k < 3; ++k)
-      for (std::size_t j = 0; j < 3; ++j)
-        row[j] += kG[i][k] * double{g[static_cast<std::ptrdiff_t>(k) * stride[1] + static_cast<std::ptrdiff_t>(j) * stride[2]]};
-    for (std::size_t j = 0; j < 6; ++j)
-      for (std::size_t k = 0; k < 3; ++k) u[6 * i + j] += row[k] * kG[j][k];
-  }
-  return u;
-}
-
-std::size_t tiles_along(std::ptrdiff_t size) noexcept {
-  return static_cast<std::size_t>((size + kWinogradTile - 1) / kWinogradTile);
-}
+// Distances that are no power of two, so that the points of a tile do not compete for the same lines of a cache.
+constexpr std::size_t kLine = 16;
 
 std::size_t round_up(std::size_t a, std::size_t step) noexcept { return (a + step - 1) / step * step; }
+
+std::size_t tiles_along(std::ptrdiff_t size, std::ptrdiff_t tile) noexcept {
+  return static_cast<std::size_t>((size + tile - 1) / tile);
+}
 
 /// One tile of the batch: its image and the coordinates of its first result.
 struct Tile {
   std::ptrdiff_t image, row, column;
+
+  Tile(const Winograd& method, std::size_t index) noexcept {
+    const std::ptrdiff_t size = method.kernel->tile;
+    const std::size_t across = tiles_along(method.geometry.output[2], size);
+    const std::size_t per_image = tiles_along(method.geometry.output[1], size) * across;
+    const std::size_t within = index % per_image;
+    image = static_cast<std::ptrdiff_t>(index / per_image);
+    row = static_cast<std::ptrdiff_t>(within / across) * size;
+    column = static_cast<std::ptrdiff_t>(within % across) * size;
+  }
 };
 
-Tile tile_at(const ConvGeometry& g, std::size_t index) noexcept {
-  const std::size_t across = tiles_along(g.output[2]);
-  const std::size_t per_image = tiles_along(g.output[1]) * across;
-  const std::size_t within = index % per_image;
-  return {static_cast<std::ptrdiff_t>(index / per_image), static_cast<std::ptrdiff_t>(within / across) * kWinogradTile,
-          static_cast<std::ptrdiff_t>(within % across) * kWinogradTile};
-}
-
 /// Pointers to the tile's inputs; those outside the image point to zeros.
-void tile_pixels(const ConvArgs& args, const Tile& tile, std::array<const float*, kWinogradPoints>& pixels) noexcept {
+void tile_pixels(const ConvArgs& args, const Tile& tile, std::ptrdiff_t reach, const float** pixels) noexcept {
   const ConvGeometry& g = args.geometry;
   const float* image = args.input + tile.image * g.input_batch_stride;
-  for (std::ptrdiff_t i = 0; i < kWinogradInput; ++i) {
+  for (std::ptrdiff_t i = 0; i < reach; ++i) {
     const std::ptrdiff_t y = tile.row + i - g.pad_begin[1];
-    for (std::ptrdiff_t j = 0; j < kWinogradInput; ++j) {
+    for (std::ptrdiff_t j = 0; j < reach; ++j) {
       const std::ptrdiff_t x = tile.column + j - g.pad_begin[2];
       const bool inside = y >= 0 && y < g.input[1] && x >= 0 && x < g.input[2];
-      pixels[static_cast<std::size_t>(i * kWinogradInput + j)] =
-          inside ? image + y * g.input_stride[1] + x * g.input_stride[2] : args.zeros;
+      *pixels++ = inside ? image + y * g.input_stride[1] + x * g.input_stride[2] : args.zeros;
     }
   }
 }
 
-/// Stores the 4×4 results of a tile as far as they lie inside the image, through the epilogue.
-void store_tile(const GemmKernel& gemm, const ConvArgs& args, const Tile& tile, std::size_t filter, std::size_t columns,
-                const float* results, std::size_t stride) noexcept {
+/// Floats between the points of a tile's transformed inputs.
+std::size_t channel_places(std::size_t channels) noexcept { return round_up(channels, kLine) + kLine; }
+
+/// Floats between the points of transformed weights.
+std::size_t weight_places(const Winograd& method) noexcept { return method.channel_block() * method.gemm->nr + kLine; }
+
+/// Asks early for a block of untransformed weights, nine runs of `count` floats, in several goes: the transform would wait.
+class TapPrefetch {
+ public:
+  TapPrefetch(const float* first, std::size_t stride, std::size_t count) noexcept : run_(first), stride_(stride), count_(count) {}
+
+  void fetch(std::size_t lines) noexcept {
+    for (; lines != 0 && runs_ != 0; --lines) {
+      __builtin_prefetch(run_ + at_, 0, 2);
+      at_ += kLine;
+      if (at_ < count_) continue;
+      at_ = 0;
+      run_ += stride_;
+      --runs_;
+    }
+  }
+
+ private:
+  const float* run_;
+  std::size_t stride_, count_, runs_ = 9, at_ = 0;
+};
+
+/// Restores a tile from its sums and stores what lies inside the image, through the epilogue.
+void store_tile(const Winograd& method, const ConvArgs& args, const std::optional<Clamp>& clamp, const Tile& tile,
+                std::size_t filter, std::size_t columns, const float* sums, float* results) noexcept {
   const ConvGeometry& g = args.geometry;
-  const std::ptrdiff_t rows = std::min(kWinogradTile, g.output[1] - tile.row);
-  const auto across = static_cast<std::size_t>(std::min(kWinogradTile, g.output[2] - tile.column));
-  const auto first = static_cast<std::ptrdiff_t>(filter);
-  for (std::ptrdiff_t i = 0; i < rows; ++i) {
-    const std::ptrdiff_t pixel = (tile.image * g.output[1] + tile.row + i) * g.output[2] + tile.column;
-    gemm.epilogue(shifted(args.epilogue, pixel, first), across, columns,
-                  results + static_cast<std::size_t>(i * kWinogradTile) * stride, static_cast<std::ptrdiff_t>(stride),
-                  args.output + pixel * args.output_stride + first, args.output_stride);
+  const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(filter);
+  const std::ptrdiff_t pixel = (tile.image * g.output[1] + tile.row) * g.output[2] + tile.column;
+  float* const y = args.output + pixel * args.output_stride + first;
+  const Epilogue epilogue = shifted(args.epilogue, pixel, first);
+  WinogradTileOutput out;
+  out.sums = sums;
+  out.point_stride = method.gemm->nr;
+  out.rows = static_cast<std::size_t>(std::min(method.kernel->tile, g.output[1] - tile.row));
+  out.across = static_cast<std::size_t>(std::min(method.kernel->tile, g.output[2] - tile.column));
+  out.columns = columns;
+  if (clamp) {
+    out.y = y;
+    out.pixel_stride = args.output_stride;
+    out.row_stride = g.output[2] * args.output_stride;
+    out.bias = epilogue.bias;
+    out.residual = epilogue.residual;
+    out.residual_pixel_stride = epilogue.residual_stride;
+    out.residual_row_stride = g.output[2] * epilogue.residual_stride;
+    out.clamp = *clamp;
+    method.kernel->output(out);
+    return;
+  }
+  out.y = results;
+  out.pixel_stride = static_cast<std::ptrdiff_t>(method.gemm->nr);
+  out.row_stride = method.kernel->tile * out.pixel_stride;
+  method.kernel->output(out);
+  for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(out.rows); ++i) {
+    const std::ptrdiff_t row = i * g.output[2];
+    method.gemm->epilogue(shifted(epilogue, row, 0), out.across, columns, results + i * out.row_stride, out.pixel_stride,
+                          y + row * args.output_stride, args.output_stride);
   }
 }
 
@@ -108,102 +131,115 @@ void store_tile(const GemmKernel& gemm, const ConvArgs& args, const Tile& tile, 
 
 std::span<const WinogradKernel* const> winograd_kernels() noexcept { return kKernels; }
 
-const WinogradKernel& winograd_kernel(Isa active) noexcept { return best_kernel<WinogradKernel>(kKernels, active); }
+const WinogradKernel& winograd_kernel(Isa active, std::ptrdiff_t tile) noexcept {
+  const WinogradKernel* best = nullptr;
+  for (const WinogradKernel* kernel : kKernels) {
+    if (kernel->tile == tile && includes(active, kernel->isa)) best = kernel;
+  }
+  return *best;
+}
 
 bool winograd_fits(const ConvGeometry& g) noexcept {
   return g.kernel == Spatial{1, 3, 3} && g.stride == Spatial{1, 1, 1} && g.dilation == Spatial{1, 1, 1} && g.input[0] == 1 &&
          g.output[0] == 1 && g.pad_begin[0] == 0;
 }
 
-std::size_t packed_winograd_size(const GemmKernel& gemm, std::size_t channels, std::size_t filters) noexcept {
-  return kWinogradPoints * packed_b_size(gemm, channels, filters);
+std::size_t Winograd::tiles() const noexcept {
+  return static_cast<std::size_t>(geometry.batch) * tiles_along(geometry.output[1], kernel->tile) *
+         tiles_along(geometry.output[2], kernel->tile);
 }
 
-void pack_winograd(const GemmKernel& gemm, std::size_t channels, std::size_t filters, const float* w,
-                   std::ptrdiff_t filter_stride, std::ptrdiff_t channel_stride, const Spatial& tap_stride, float* packed) {
-  // One panel of filters at a time keeps the transformed weights in between small.
-  const std::size_t point_size = packed_b_size(gemm, channels, filters);
-  std::vector<float> panel(kWinogradPoints * channels * gemm.nr);
-  for (std::size_t first = 0; first < filters; first += gemm.nr) {
-    const std::size_t used = std::min(gemm.nr, filters - first);
-    for (std::size_t f = 0; f < used; ++f) {
-      for (std::size_t c = 0; c < channels; ++c) {
-        const auto u = transform_taps(
-            w + static_cast<std::ptrdiff_t>(first + f) * filter_stride + static_cast<std::ptrdiff_t>(c) * channel_stride,
-            tap_stride);
-        for (std::size_t e = 0; e < kWinogradPoints; ++e) panel[(e * channels + c) * gemm.nr + f] = static_cast<float>(u[e]);
-      }
-    }
-    for (std::size_t e = 0; e < kWinogradPoints; ++e)
-      pack_b(gemm, channels, used, panel.data() + e * channels * gemm.nr, static_cast<std::ptrdiff_t>(gemm.nr), 1,
-             packed + e * point_size + first * channels);
-  }
+std::size_t Winograd::tile_floats() const noexcept { return kernel->points() * channel_places(channels); }
+
+std::size_t Winograd::channel_block() const noexcept {
+  constexpr std::size_t kUnit = 8;
+  const std::size_t most = std::max(kUnit, kWeightBytes / (kernel->points() * gemm->nr * sizeof(float)) / kUnit * kUnit);
+  const std::size_t blocks = std::max<std::size_t>(1, (channels + most - 1) / most);
+  return std::max(kUnit, round_up((channels + blocks - 1) / blocks, kUnit));
 }
 
-WinogradBlocks winograd_blocks(const GemmKernel& gemm, const ConvGeometry& geometry, std::size_t channels, std::size_t filters,
-                               std::size_t threads) noexcept {
-  WinogradBlocks blocks;
-  blocks.tiles = static_cast<std::size_t>(geometry.batch) * tiles_along(geometry.output[1]) * tiles_along(geometry.output[2]);
-  const std::size_t row_bytes = kWinogradPoints * std::max<std::size_t>(1, channels) * sizeof(float);
-  const std::size_t most = std::max(gemm.mr, kInputBytes / row_bytes);
-  const std::size_t fewest = std::max<std::size_t>(1, (blocks.tiles + most - 1) / most);
-  // The number of blocks for which the busiest thread has the fewest register tiles to compute.
-  std::size_t best = SIZE_MAX;
+std::size_t Winograd::scratch(std::size_t tiles) const noexcept {
+  const std::size_t weights = kernel->points() * weight_places(*this) * sizeof(float);
+  const std::size_t sums = tiles * kernel->points() * gemm->nr * sizeof(float);
+  const std::size_t results = static_cast<std::size_t>(kernel->tile * kernel->tile) * gemm->nr * sizeof(float);
+  return align_up(weights) + align_up(sums) + align_up(results);
+}
+
+std::size_t winograd_block(const Winograd& method, std::size_t threads) noexcept {
+  // Transforming the weights takes as long as multiplying them with a few tiles.
+  constexpr std::size_t kWeightRows = 3;
+  const std::size_t mr = method.gemm->mr;
+  const std::size_t tiles = method.tiles();
+  const std::size_t most = std::max(mr, kInputBytes / (method.tile_floats() * sizeof(float)));
+  const std::size_t fewest = std::max<std::size_t>(1, (tiles + most - 1) / most);
+  // The number of blocks for which the busiest thread has least to do.
+  std::size_t best = SIZE_MAX, block = 1;
   for (std::size_t count = fewest; count < fewest + 2 * threads; ++count) {
-    const std::size_t rows = std::max<std::size_t>(1, (blocks.tiles + count - 1) / count);
+    const std::size_t rows = std::max<std::size_t>(1, (tiles + count - 1) / count);
     const std::size_t rounds = (count + threads - 1) / threads;
-    const std::size_t cost = rounds * RowGroups(rows, gemm.mr).count;
+    const std::size_t cost = rounds * (round_up(rows, mr) + kWeightRows);
     if (cost >= best) continue;
     best = cost;
-    blocks.rows = rows;
+    block = rows;
   }
-  const std::size_t column_bytes = kWinogradPoints * blocks.rows * sizeof(float);
-  const std::size_t fitting = std::max<std::size_t>(1, kSumBytes / column_bytes / gemm.nr) * gemm.nr;
-  blocks.columns = std::min(fitting, round_up(std::max<std::size_t>(1, filters), gemm.nr));
-  return blocks;
+  return block;
 }
 
-std::size_t winograd_scratch(const WinogradBlocks& blocks, std::size_t channels) noexcept {
-  const std::size_t inputs = align_up(kWinogradPoints * blocks.rows * channels * sizeof(float));
-  const std::size_t sums = align_up(kWinogradPoints * blocks.rows * blocks.columns * sizeof(float));
-  return inputs + sums + align_up(16 * blocks.columns * sizeof(float));
+void winograd_inputs(const Winograd& method, const ConvArgs& args, std::size_t first, std::size_t last, float* v) noexcept {
+  std::array<const float*, kMostWinogradPoints> pixels;
+  for (std::size_t tile = first; tile < last; ++tile, v += method.tile_floats()) {
+    tile_pixels(args, Tile(method, tile), method.kernel->reach(), pixels.data());
+    method.kernel->input(pixels.data(), method.channels, v, channel_places(method.channels));
+  }
 }
 
-void winograd_block(const WinogradKernel& kernel, const GemmKernel& gemm, const ConvArgs& args, const WinogradBlocks& blocks,
-                    std::size_t index, void* scratch) noexcept {
-  const std::size_t first = index * blocks.rows;
-  const std::size_t rows = std::min(blocks.rows, blocks.tiles - first);
+void winograd_results(const Winograd& method, const ConvArgs& args, std::size_t first, std::size_t last, const float* v,
+                      std::size_t f0, std::size_t f1, void* scratch) noexcept {
+  const WinogradKernel& kernel = *method.kernel;
+  const GemmKernel& gemm = *method.gemm;
+  const std::size_t points = kernel.points(), nr = gemm.nr, channels = method.channels;
+  const std::size_t tiles = last - first;
   auto* bytes = static_cast<std::byte*>(scratch);
-  auto* v = reinterpret_cast<float*>(bytes);
-  bytes += align_up(kWinogradPoints * blocks.rows * args.channels * sizeof(float));
-  auto* m = reinterpret_cast<float*>(bytes);
-  bytes += align_up(kWinogradPoints * blocks.rows * blocks.columns * sizeof(float));
-  auto* results = reinterpret_cast<float*>(bytes);
+  auto* const u = reinterpret_cast<float*>(bytes);
+  const std::size_t u_stride = weight_places(method);
+  bytes += align_up(points * u_stride * sizeof(float));
+  auto* const sums = reinterpret_cast<float*>(bytes);
+  bytes += align_up(tiles * points * nr * sizeof(float));
+  auto* const results = reinterpret_cast<float*>(bytes);
+  const std::optional<Clamp> clamp = as_clamp(args.epilogue);
+  const std::size_t block = method.channel_block();
 
-  std::array<const float*, kWinogradPoints> pixels;
-  for (std::size_t row = 0; row < rows; ++row) {
-    tile_pixels(args, tile_at(args.geometry, first + row), pixels);
-    kernel.input(pixels.data(), args.channels, v + row * args.channels, rows * args.channels);
-  }
-  const std::size_t point_size = packed_b_size(gemm, args.channels, args.filters);
-  for (std::size_t filter = 0; filter < args.filters; filter += blocks.columns) {
-    const std::size_t columns = std::min(blocks.columns, args.filters - filter);
-    for (std::size_t e = 0; e < kWinogradPoints; ++e) {
-      GemmArgs product;
-      product.m = rows;
-      product.n = columns;
-      product.k = args.channels;
-      product.a = v + e * rows * args.channels;
-      product.lda = static_cast<std::ptrdiff_t>(args.channels);
-      product.b = args.weights + e * point_size + filter * args.channels;
-      product.c = m + e * rows * columns;
-      product.ldc = static_cast<std::ptrdiff_t>(columns);
-      gemm_tile(gemm, product, 0, rows, 0, columns);
+  for (std::size_t f = f0; f < f1; f += nr) {
+    const float* weights = args.weights + f * 9 * channels;
+    for (std::size_t c = 0; c < channels || c == 0; c += block) {
+      const std::size_t depth = std::min(block, channels - c);
+      kernel.weights(weights + c * nr, channels * nr, depth * nr, u, u_stride);
+      const bool last_block = c + block >= channels;
+      const std::size_t next_depth = std::min(block, last_block ? channels : channels - c - block);
+      TapPrefetch next(last_block ? weights + 9 * channels * nr : weights + (c + block) * nr, channels * nr, next_depth * nr);
+      const std::size_t lines = last_block && f + nr >= f1 ? 0 : 9 * next_depth * nr / kLine / points + 1;
+      PanelRun product;
+      product.groups = RowGroups(tiles, gemm.mr);
+      product.columns = nr;
+      product.a = v + c;
+      product.lda = static_cast<std::ptrdiff_t>(method.tile_floats());
+      product.k = depth;
+      product.b = u;
+      product.c = sums;
+      product.ldc = static_cast<std::ptrdiff_t>(points * nr);
+      Epilogue add;
+      add.residual_stride = product.ldc;
+      for (std::size_t e = 0; e < points; ++e) {
+        next.fetch(lines);
+        if (c != 0) add.residual = product.c;
+        run_panel(gemm, product, add, kNoClamp);
+        product.a += channel_places(channels);
+        product.b += u_stride;
+        product.c += nr;
+      }
     }
-    for (std::size_t row = 0; row < rows; ++row) {
-      kernel.output(m + row * columns, rows * columns, columns, results, columns);
-      store_tile(gemm, args, tile_at(args.geometry, first + row), filter, columns, results, columns);
-    }
+    for (std::size_t tile = 0; tile < tiles; ++tile)
+      store_tile(method, args, clamp, Tile(method, first + tile), f, std::min(nr, f1 - f), sums + tile * points * nr, results);
   }
 }
 

@@ -1,9 +1,17 @@
-// Convolution with 3×3 taps and stride 1 by Winograd's F(4×4, 3×3): 36 products for each tile of 16 results in place of 144.
+// Convolution with 3×3 taps and stride 1 by Winograd's F(m×m, 3×3): (m+2)² products for each tile of m×m results in place of
+// 9·m².
 //
-// A tile of 6×6 inputs becomes 36 numbers per channel (Bᵀ·d·B), each of which is multiplied by its own matrix of transformed
-// weights (G·g·Gᵀ); 36 sums become 4×4 results (Aᵀ·m·A). Interpolation points are 0, ±1/√2, ±√2 and infinity, whose rounding
-// error is half that of 0, ±1, ±2 (see Alam et al., "Winograd convolution for deep neural networks: efficient point selection").
-// A tile's results depend on its own inputs alone, so that rows of a batch do not depend on each other.
+// A tile of (m+2)² inputs becomes as many numbers per channel (Bᵀ·d·B), the *points*; each is multiplied by a matrix of
+// transformed weights (G·g·Gᵀ), and the sums become m×m results (Aᵀ·s·A). For m = 4 the interpolation points are 0, ±1/√2, ±√2
+// and infinity, whose rounding error is half that of 0, ±1, ±2 (see Alam et al., "Winograd convolution for deep neural networks:
+// efficient point selection"). G is taken without the division by the points' distances, which stands in Aᵀ.
+//
+// Transformed weights would take up to four times the bytes of the taps, so they are not kept: the weights are packed as for
+// conv_tile, and each panel of nr filters is transformed, a block of channels at a time, when it is needed, for many tiles at
+// once.
+//
+// A tile's results depend on its own inputs alone, and the blocks of channels on nothing but the number of channels: rows of a
+// batch do not depend on each other, nor on how the caller cuts the work.
 #pragma once
 
 #include <cstddef>
@@ -13,48 +21,72 @@
 
 namespace jitney::kernels {
 
-inline constexpr std::ptrdiff_t kWinogradTile = 4;  // results along each axis
-inline constexpr std::ptrdiff_t kWinogradInput = kWinogradTile + 2;
-inline constexpr std::size_t kWinogradPoints = 36;
+inline constexpr std::size_t kMostWinogradPoints = 36;
 
-/// Bᵀ·d·B for each channel: element e of channel c goes to v[e·point_stride + c]. `pixels` point to the 6×6 inputs.
+/// Bᵀ·d·B for each channel: point e of channel c goes to v[e·point_stride + c]. `pixels` point to the inputs, row by row.
 using WinogradInput = void (*)(const float* const* pixels, std::size_t channels, float* v, std::size_t point_stride);
-/// Aᵀ·m·A for each column: result (i, j) of column c goes to y[(4·i + j)·y_stride + c]. `m` has the layout of v.
-using WinogradOutput = void (*)(const float* m, std::size_t point_stride, std::size_t columns, float* y, std::size_t y_stride);
+/// G·g·Gᵀ for each of `count` pairs of channel and filter, a multiple of the lanes: tap t of pair i lies at w[t·tap_stride + i],
+/// point e goes to u[e·point_stride + i].
+using WinogradWeights = void (*)(const float* w, std::size_t tap_stride, std::size_t count, float* u, std::size_t point_stride);
+
+/// The part of a tile's results that lies inside the image, and what becomes of it: y = clamp(result + bias + residual).
+struct WinogradTileOutput {
+  const float* sums = nullptr;  // of point e and column c: sums[e·point_stride + c]
+  std::size_t point_stride = 0;
+  std::size_t rows = 0, across = 0, columns = 0;
+  float* y = nullptr;
+  std::ptrdiff_t row_stride = 0, pixel_stride = 0;  // of y
+  const float* bias = nullptr;                      // `columns` numbers, or null
+  const float* residual = nullptr;                  // or null
+  std::ptrdiff_t residual_row_stride = 0, residual_pixel_stride = 0;
+  Clamp clamp = kNoClamp;
+};
+using WinogradOutput = void (*)(const WinogradTileOutput& tile);
 
 struct WinogradKernel {
   const char* name;
   Isa isa;
   std::size_t lanes;
+  std::ptrdiff_t tile;  // results along each axis
   WinogradInput input;
+  WinogradWeights weights;
   WinogradOutput output;
+
+  std::ptrdiff_t reach() const noexcept { return tile + 2; }  // inputs along each axis
+  std::size_t points() const noexcept { return static_cast<std::size_t>(reach() * reach()); }
 };
 
 std::span<const WinogradKernel* const> winograd_kernels() noexcept;
-const WinogradKernel& winograd_kernel(Isa active) noexcept;
+/// The best one with tiles of that size that may run at this level.
+const WinogradKernel& winograd_kernel(Isa active, std::ptrdiff_t tile) noexcept;
 
 /// Whether the method can compute this convolution: two spatial axes, 3×3 taps, stride and dilation 1.
 bool winograd_fits(const ConvGeometry& geometry) noexcept;
 
-/// Floats that the packed weights of one group take.
-std::size_t packed_winograd_size(const GemmKernel& gemm, std::size_t channels, std::size_t filters) noexcept;
-/// Transforms (in double) and packs one group's weights, laid out as for pack_conv.
-void pack_winograd(const GemmKernel& gemm, std::size_t channels, std::size_t filters, const float* w,
-                   std::ptrdiff_t filter_stride, std::ptrdiff_t channel_stride, const Spatial& tap_stride, float* packed);
+/// The method on one group of a convolution.
+struct Winograd {
+  const WinogradKernel* kernel = nullptr;
+  const GemmKernel* gemm = nullptr;
+  ConvGeometry geometry;
+  std::size_t channels = 0, filters = 0;
 
-/// How the tiles of a batch are cut: block `index` has `rows` tiles (the last may have fewer). Never changes results.
-struct WinogradBlocks {
-  std::size_t tiles = 0;  // of the whole batch
-  std::size_t rows = 1;
-  std::size_t columns = 1;  // filters at a time, a multiple of the GEMM kernel's nr
-  std::size_t count() const noexcept { return (tiles + rows - 1) / rows; }
+  std::size_t tiles() const noexcept;  // of the whole batch
+  /// Floats of a tile's transformed inputs.
+  std::size_t tile_floats() const noexcept;
+  /// Channels that are transformed and multiplied at a time.
+  std::size_t channel_block() const noexcept;
+  /// Bytes of scratch (64-byte aligned) for winograd_results of so many tiles. One per worker.
+  std::size_t scratch(std::size_t tiles) const noexcept;
 };
-WinogradBlocks winograd_blocks(const GemmKernel& gemm, const ConvGeometry& geometry, std::size_t channels, std::size_t filters,
-                               std::size_t threads) noexcept;
-/// Bytes of scratch (64-byte aligned) for any block. One per worker.
-std::size_t winograd_scratch(const WinogradBlocks& blocks, std::size_t channels) noexcept;
-/// Computes one block of tiles for all filters. `args` is that of conv_tile, its weights packed by pack_winograd.
-void winograd_block(const WinogradKernel& kernel, const GemmKernel& gemm, const ConvArgs& args, const WinogradBlocks& blocks,
-                    std::size_t index, void* scratch) noexcept;
+
+/// How many tiles to take at a time where the whole batch's transformed inputs are too large for the caches.
+std::size_t winograd_block(const Winograd& method, std::size_t threads) noexcept;
+
+/// Transforms the inputs of tiles [first, last); `v` is the place of the first. `args` is that of conv_tile.
+void winograd_inputs(const Winograd& method, const ConvArgs& args, std::size_t first, std::size_t last, float* v) noexcept;
+/// Computes the results of tiles [first, last), whose transformed inputs are at `v`, for filters [f0, f1); f0 must be a multiple
+/// of the GEMM kernel's nr.
+void winograd_results(const Winograd& method, const ConvArgs& args, std::size_t first, std::size_t last, const float* v,
+                      std::size_t f0, std::size_t f1, void* scratch) noexcept;
 
 }  // namespace jitney::kernels
