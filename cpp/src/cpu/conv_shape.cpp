@@ -13,16 +13,21 @@ kernels::Spatial spatial3(const Shape& values, std::int64_t fill) {
   return all;
 }
 
-kernels::ConvGeometry conv_geometry(const WindowGeometry& window, const Operand& x) {
-  const PixelStrides pixels = *pixel_strides(x.shape, x.strides);
+kernels::ConvGeometry conv_sizes(const WindowGeometry& window, std::int64_t batch) {
   kernels::ConvGeometry geometry;
-  geometry.batch = x.shape[0];
+  geometry.batch = batch;
   geometry.input = spatial3(window.input, 1);
   geometry.output = spatial3(window.output, 1);
   geometry.kernel = spatial3(window.kernel, 1);
   geometry.stride = spatial3(window.stride, 1);
   geometry.dilation = spatial3(window.dilation, 1);
   geometry.pad_begin = spatial3(window.pad_begin, 0);
+  return geometry;
+}
+
+kernels::ConvGeometry conv_geometry(const WindowGeometry& window, const Operand& x) {
+  const PixelStrides pixels = *pixel_strides(x.shape, x.strides);
+  kernels::ConvGeometry geometry = conv_sizes(window, x.shape[0]);
   geometry.input_stride = spatial3(pixels.spatial, 0);
   geometry.input_batch_stride = pixels.batch;
   return geometry;

@@ -12,6 +12,9 @@ namespace jitney::cpu {
 /// The numbers of the last axes, in front of them `fill`.
 kernels::Spatial spatial3(const Shape& values, std::int64_t fill);
 
+/// All sizes, no strides of memory.
+kernels::ConvGeometry conv_sizes(const WindowGeometry& window, std::int64_t batch);
+
 /// Geometry for the kernels; x must have pixel strides.
 kernels::ConvGeometry conv_geometry(const WindowGeometry& window, const Operand& x);
 

@@ -7,6 +7,7 @@
 #include "cpu/conv_shape.h"
 #include "cpu/conv_way.h"
 #include "cpu/epilogue_operands.h"
+#include "cpu/first_conv_step.h"
 #include "cpu/packed_weight.h"
 #include "cpu/parallel.h"
 #include "cpu/staged_output.h"
@@ -104,11 +105,13 @@ bool takes(const NodeRequest& node) { return is_plain_conv(node, node.inputs[1].
 
 std::optional<NodeLayout> layout(const NodeRequest& node) {
   if (!takes(node)) return std::nullopt;
+  if (first_conv_takes(node)) return first_conv_layout(Group(&node, 1));
   return conv_layout(node);
 }
 
 std::unique_ptr<Step> prepare(const NodeRequest& node, PackCache& cache, std::size_t threads) {
   if (!takes(node)) return nullptr;
+  if (first_conv_takes(node)) return first_conv_prepare(Group(&node, 1), cache, threads);
   return std::make_unique<ConvStep>(node, cache, threads);
 }
 

@@ -7,6 +7,7 @@
 #include "cpu/conv_step.h"
 #include "cpu/conv_transpose_step.h"
 #include "cpu/elementwise_step.h"
+#include "cpu/first_conv_step.h"
 #include "cpu/matmul_step.h"
 #include "cpu/pad_step.h"
 #include "cpu/pool_step.h"
@@ -39,7 +40,7 @@ const FastOp* find_fast_op(std::string_view op) noexcept {
 }
 
 std::span<const FusedOp> fused_ops() noexcept {
-  static const std::vector<FusedOp> all = {fused_elementwise()};
+  static const std::vector<FusedOp> all = {fused_first_conv(), fused_elementwise()};
   return all;
 }
 

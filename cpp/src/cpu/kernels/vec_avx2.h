@@ -22,6 +22,10 @@ struct Mask {
 inline V set(float x) { return {_mm256_set1_ps(x)}; }
 inline V zero() { return {_mm256_setzero_ps()}; }
 inline V load(const float* p) { return {_mm256_loadu_ps(p)}; }
+/// So many bytes as numbers.
+inline V load_bytes(const std::uint8_t* p) {
+  return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))))};
+}
 inline void store(float* p, V a) { _mm256_storeu_ps(p, a.v); }
 
 /// The first n < kLanes lanes; the others are zero.
@@ -51,6 +55,8 @@ inline V operator*(V a, V b) { return {_mm256_mul_ps(a.v, b.v)}; }
 inline V operator/(V a, V b) { return {_mm256_div_ps(a.v, b.v)}; }
 /// a·b + c, rounded once where the level has it.
 inline V fma(V a, V b, V c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+/// The same with one number for all lanes of b.
+inline V fma(V a, float x, V c) { return fma(a, set(x), c); }
 /// sum = a·b + sum, in place: in unrolled loops gcc moves sums between registers until it has none left.
 inline void add_product(V& sum, V a, V b) { __asm__("vfmadd231ps %2, %1, %0" : "+x"(sum.v) : "x"(a.v), "x"(b.v)); }
 inline V sqrt(V a) { return {_mm256_sqrt_ps(a.v)}; }

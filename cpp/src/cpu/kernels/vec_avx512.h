@@ -24,6 +24,10 @@ inline __mmask16 first_lanes(std::size_t n) { return static_cast<__mmask16>((1u 
 inline V set(float x) { return {_mm512_set1_ps(x)}; }
 inline V zero() { return {_mm512_setzero_ps()}; }
 inline V load(const float* p) { return {_mm512_loadu_ps(p)}; }
+inline V load_bytes(const std::uint8_t* p) {
+  const __m512i wide = _mm512_maskz_cvtepu8_epi32(0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  return {_mm512_maskz_cvtepi32_ps(0xFFFF, wide)};
+}
 inline void store(float* p, V a) { _mm512_storeu_ps(p, a.v); }
 inline V load_part(const float* p, std::size_t n) { return {_mm512_maskz_loadu_ps(first_lanes(n), p)}; }
 inline void store_part(float* p, V a, std::size_t n) { _mm512_mask_storeu_ps(p, first_lanes(n), a.v); }
@@ -33,6 +37,7 @@ inline V operator-(V a, V b) { return {_mm512_sub_ps(a.v, b.v)}; }
 inline V operator*(V a, V b) { return {_mm512_mul_ps(a.v, b.v)}; }
 inline V operator/(V a, V b) { return {_mm512_div_ps(a.v, b.v)}; }
 inline V fma(V a, V b, V c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+inline V fma(V a, float x, V c) { return fma(a, set(x), c); }
 inline void add_product(V& sum, V a, V b) { sum = fma(a, b, sum); }
 inline V sqrt(V a) { return {_mm512_maskz_sqrt_ps(0xFFFF, a.v)}; }
 // Rounded with every lane in the mask: gcc 12 takes the plain forms' undefined source for a use before initialisation.
@@ -59,9 +64,7 @@ inline V scale_by_power(V a, V n) {
   // One instruction scales by any power, denormal and infinite results included; NaN in either gives NaN.
   return {_mm512_maskz_scalef_ps(0xFFFF, a.v, n.v)};
 }
-inline V power_from_bits(V a) {
-  return {_mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xFFFF, _mm512_castps_si512(a.v), 23))};
-}
+inline V power_from_bits(V a) { return {_mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xFFFF, _mm512_castps_si512(a.v), 23))}; }
 
 }  // namespace
 }  // namespace jitney::kernels

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace jitney::kernels {
 namespace {
@@ -22,6 +23,12 @@ struct Mask {
 inline V set(float x) { return {vdupq_n_f32(x)}; }
 inline V zero() { return {vdupq_n_f32(0.0f)}; }
 inline V load(const float* p) { return {vld1q_f32(p)}; }
+inline V load_bytes(const std::uint8_t* p) {
+  std::uint32_t four;
+  std::memcpy(&four, p, sizeof four);
+  const uint16x8_t wide = vmovl_u8(vcreate_u8(four));
+  return {vcvtq_f32_u32(vmovl_u16(vget_low_u16(wide)))};
+}
 inline void store(float* p, V a) { vst1q_f32(p, a.v); }
 
 inline V load_part(const float* p, std::size_t n) {
@@ -42,6 +49,7 @@ inline V operator-(V a, V b) { return {vsubq_f32(a.v, b.v)}; }
 inline V operator*(V a, V b) { return {vmulq_f32(a.v, b.v)}; }
 inline V operator/(V a, V b) { return {vdivq_f32(a.v, b.v)}; }
 inline V fma(V a, V b, V c) { return {vfmaq_f32(c.v, a.v, b.v)}; }
+inline V fma(V a, float x, V c) { return {vfmaq_n_f32(c.v, a.v, x)}; }
 inline V sqrt(V a) { return {vsqrtq_f32(a.v)}; }
 inline V floor(V a) { return {vrndmq_f32(a.v)}; }
 inline V ceil(V a) { return {vrndpq_f32(a.v)}; }

@@ -27,6 +27,9 @@ inline V each(F f) {
 inline V set(float x) { return {{x, x, x, x}}; }
 inline V zero() { return set(0.0f); }
 inline V load(const float* p) { return {{p[0], p[1], p[2], p[3]}}; }
+inline V load_bytes(const std::uint8_t* p) {
+  return each([=](std::size_t i) { return static_cast<float>(p[i]); });
+}
 inline void store(float* p, V a) {
   for (std::size_t i = 0; i < kLanes; ++i) p[i] = a.v[i];
 }
@@ -50,6 +53,7 @@ inline V operator/(V a, V b) {
   return each([=](std::size_t i) { return a.v[i] / b.v[i]; });
 }
 inline V fma(V a, V b, V c) { return a * b + c; }
+inline V fma(V a, float x, V c) { return fma(a, set(x), c); }
 inline V sqrt(V a) {
   return each([=](std::size_t i) { return std::sqrt(a.v[i]); });
 }
