@@ -6,6 +6,7 @@ Per multiply-add instruction, so that unrolling alone changes nothing. neoverse-
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,8 @@ from counts.tools import CountingError, output, side_by_side, version
 
 CPUS = ("neoverse-n1", "cortex-a53", "cortex-a55")
 _COMPILER = "aarch64-linux-gnu-g++"
-_FLAGS = ("-std=c++20", "-O3", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-S", "-o", "-")
+_DISASSEMBLER = "aarch64-linux-gnu-objdump"
+_FLAGS = ("-std=c++20", "-O3", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-c")
 _LEVELS = {"_neon_fp16": "armv8.2-a+fp16", "_neon_dot": "armv8.2-a+fp16+dotprod", "_neon_i8mm": "armv8.2-a+fp16+dotprod+i8mm"}
 _ITERATIONS = 200
 _MCA = "llvm-mca-19"
@@ -101,7 +103,30 @@ def _innermost(name: str, lines: list[str]) -> Iterator[Loop]:
 def _assembly(source_folder: Path, file: Path) -> str:
     level = next((f"-march={march}" for suffix, march in _LEVELS.items() if file.stem.endswith(suffix)), "")
     include = (f"-I{source_folder}", f"-I{source_folder.parent / 'include'}")
-    return output([_COMPILER, *_FLAGS, *([level] if level else []), *include, str(file)])[0]
+    with tempfile.TemporaryDirectory() as folder:
+        target = f"{folder}/kernel.o"
+        output([_COMPILER, *_FLAGS, *([level] if level else []), *include, "-o", target, str(file)])
+        return _with_labels(output([_DISASSEMBLER, "-d", "--no-show-raw-insn", target])[0])
+
+
+def _with_labels(disassembly: str) -> str:
+    """As a compiler would have written it: the kernels' own assembly has parts that only the assembler leaves out."""
+    disassembly = re.sub(r"\s*//.*$", "", disassembly, flags=re.M)
+    branch = re.compile(r"\s([0-9a-f]+) <[^>]*>$", re.M)
+    targets = set(branch.findall(disassembly))
+    lines: list[str] = []
+    name = ""
+    for line in disassembly.splitlines():
+        if function := re.match(r"[0-9a-f]+ <(.*)>:$", line):
+            if lines:
+                lines.append(f"\t.size\t{name},")
+            name = function[1]
+            lines += [f"\t.type\t{name}, @function", f"{name}:"]
+        elif instruction := re.match(r" *([0-9a-f]+):\t(.*)$", line):
+            if instruction[1] in targets:
+                lines.append(f".L{instruction[1]}:")
+            lines.append("\t" + branch.sub(lambda m: f"\t.L{m[1]}", instruction[2]))
+    return "\n".join([*lines, f"\t.size\t{name}," if lines else ""])
 
 
 def _cycles(loop: Loop) -> dict[str, float]:

@@ -46,7 +46,8 @@ class IndirectConv final : public ConvWay {
                                    conv.weights + group * group_floats_,
                                    conv.y + column,
                                    conv.y_stride,
-                                   kernels::shifted(conv.epilogue, 0, static_cast<std::ptrdiff_t>(column))};
+                                   kernels::shifted(conv.epilogue, 0, static_cast<std::ptrdiff_t>(column)),
+                                   grid_.row_step};
       kernels::conv_tile(kernel_, args, tile.row, tile.row_end, tile.column, tile.column_end, conv.workspace + worker * scratch_);
     });
   }

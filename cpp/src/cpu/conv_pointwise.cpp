@@ -13,6 +13,8 @@ class PointwiseConv final : public ConvWay {
     group_floats_ = kernels::packed_b_size(gemm_, problem.channels, problem.filters);
     packed_floats = group_floats_ * problem.groups;
     grid_ = kernels::gemm_tiles(gemm_, problem.geometry.pixels(), problem.filters, problem.channels, threads);
+    copy_ = kernels::row_copy_bytes(gemm_, grid_.row_step, grid_.column_step, problem.channels);
+    workspace = threads * copy_;
   }
 
   void pack(const float* source, float* packed) const override {
@@ -25,7 +27,7 @@ class PointwiseConv final : public ConvWay {
 
   void run(const StepRun& run, const ConvRun& conv) const override {
     const std::size_t tiles = grid_.count();
-    parallel_tasks(run, tiles * problem_.groups, problem_.nanoseconds(), [&](std::size_t index, std::size_t) {
+    parallel_tasks(run, tiles * problem_.groups, problem_.nanoseconds(), [&](std::size_t index, std::size_t worker) {
       const std::size_t group = index / tiles;
       const std::size_t column = group * problem_.filters;
       const auto tile = grid_.tile(index % tiles);
@@ -38,7 +40,8 @@ class PointwiseConv final : public ConvWay {
                                    conv.y + column,
                                    conv.y_stride,
                                    kernels::shifted(conv.epilogue, 0, static_cast<std::ptrdiff_t>(column))};
-      kernels::gemm_tile(gemm_, args, tile.row, tile.row_end, tile.column, tile.column_end);
+      auto* copy = copy_ == 0 ? nullptr : reinterpret_cast<float*>(conv.workspace + worker * copy_);
+      kernels::gemm_tile(gemm_, args, tile.row, tile.row_end, tile.column, tile.column_end, copy);
     });
   }
 
@@ -47,6 +50,7 @@ class PointwiseConv final : public ConvWay {
   const kernels::GemmKernel& gemm_ = kernels::gemm_kernel(active_isa());
   kernels::TileGrid grid_;
   std::size_t group_floats_ = 0;
+  std::size_t copy_ = 0;  // bytes per worker for copies of rows
 };
 
 }  // namespace

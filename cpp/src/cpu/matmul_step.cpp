@@ -40,6 +40,8 @@ class MatmulStep final : public Step {
         kernels::pack_b(gemm_, k_, n_, b + shape_.b_matrices[i], shape_.b_k, shape_.b_column, target + i * matrix_);
       }
     });
+    copy_ = kernels::row_copy_bytes(gemm_, grid_.row_step, grid_.column_step, k_);
+    workspace = threads * copy_;
     if (packed_.data() != nullptr) {
       packed = 1U << 1;
       wave_ = shape_.a.size();
@@ -50,7 +52,8 @@ class MatmulStep final : public Step {
     if (shape_.b_matrices.size() != shape_.a.size()) wave_ = shape_.a.size();
     wave_ = std::min(wave_, shape_.a.size());
     matrices_ = std::min(wave_, shape_.b_matrices.size());
-    workspace = align_up(matrices_ * matrix_ * sizeof(float));
+    copy_at_ = align_up(matrices_ * matrix_ * sizeof(float));
+    workspace += copy_at_;
   }
 
   void run(const StepRun& run) const override {
@@ -98,15 +101,19 @@ class MatmulStep final : public Step {
     const std::size_t tiles = grid_.count();
     const bool all_packed = packed_.data() != nullptr || matrices_ == shape_.b_matrices.size();
     const double cost = product_nanoseconds(static_cast<double>(m_), static_cast<double>(n_), static_cast<double>(k_));
-    parallel_tasks(run, tiles * (last - first), cost * static_cast<double>(last - first), [&](std::size_t index, std::size_t) {
-      const std::size_t product = first + index / tiles;
-      const auto tile = grid_.tile(index % tiles);
-      const std::size_t matrix = all_packed ? shape_.b_index[product] : product - first;
-      kernels::GemmArgs args{
-          m_, n_, k_, a + shape_.a[product], shape_.a_row, b + matrix * matrix_, c + shape_.c[product], shape_.c_row, epilogue};
-      if (args.epilogue.residual != nullptr) args.epilogue.residual += shape_.residual[product];
-      kernels::gemm_tile(gemm_, args, tile.row, tile.row_end, tile.column, tile.column_end);
-    });
+    parallel_tasks(
+        run, tiles * (last - first), cost * static_cast<double>(last - first), [&](std::size_t index, std::size_t worker) {
+          const std::size_t product = first + index / tiles;
+          const auto tile = grid_.tile(index % tiles);
+          const std::size_t matrix = all_packed ? shape_.b_index[product] : product - first;
+          kernels::GemmArgs args{
+              m_,           n_,      k_, a + shape_.a[product], shape_.a_row, b + matrix * matrix_, c + shape_.c[product],
+              shape_.c_row, epilogue};
+          if (args.epilogue.residual != nullptr) args.epilogue.residual += shape_.residual[product];
+          auto* copy =
+              copy_ == 0 ? nullptr : reinterpret_cast<float*>(static_cast<std::byte*>(run.workspace) + copy_at_ + worker * copy_);
+          kernels::gemm_tile(gemm_, args, tile.row, tile.row_end, tile.column, tile.column_end, copy);
+        });
   }
 
   NodeRequest node_;
@@ -119,6 +126,8 @@ class MatmulStep final : public Step {
   std::size_t matrix_ = 0;    // floats of one packed matrix
   std::size_t wave_ = 1;      // products per wave
   std::size_t matrices_ = 1;  // matrices of B packed per wave
+  std::size_t copy_ = 0;      // bytes per worker for copies of rows, from copy_at_ on in the workspace
+  std::size_t copy_at_ = 0;
 };
 
 std::int64_t columns(const NodeRequest& node) {

@@ -35,6 +35,11 @@ struct Problem {
             epilogue};
   }
   void run() { gemm_tile(kernel, args(), 0, m, 0, n); }
+  /// With scratch for a copy of rows, which must give the same bits.
+  void run_copying() {
+    std::vector<float> copy(row_copy_bytes(kernel, m, n, k) / sizeof(float), kNan);
+    gemm_tile(kernel, args(), 0, m, 0, n, copy.empty() ? nullptr : copy.data());
+  }
   void use_residual(bool after) {
     epilogue.residual = residual.data();
     epilogue.residual_stride = static_cast<std::ptrdiff_t>(n);
@@ -69,7 +74,8 @@ void for_each_kernel(Body body) {
 
 TEST_CASE("gemm: the list begins with the portable kernel and each level finds its own") {
   CHECK(gemm_kernels()[0]->isa == Isa::scalar);
-  for (const GemmKernel* kernel : gemm_kernels()) CHECK(gemm_kernel(kernel->isa).name == kernel->name);
+  for (const GemmKernel* kernel : gemm_kernels())
+    CHECK(gemm_kernel(kernel->isa, kernel->core == Core::any ? Core::out_of_order : kernel->core).name == kernel->name);
 }
 
 TEST_CASE("gemm: ragged sizes are within 2 gamma_K sum|a||b| of the product in double") {
@@ -84,6 +90,10 @@ TEST_CASE("gemm: ragged sizes are within 2 gamma_K sum|a||b| of the product in d
           CAPTURE(n);
           CAPTURE(k);
           REQUIRE(problem.wrong() == 0);
+          const std::vector<float> plain = problem.c;
+          std::fill(problem.c.begin(), problem.c.end(), kNan);
+          problem.run_copying();
+          REQUIRE(std::equal(plain.begin(), plain.end(), problem.c.begin(), same_bits));
         }
       }
     }
@@ -135,6 +145,9 @@ TEST_CASE("gemm: every activation with bias, scale and residual, in whole and pa
           problem.run();
           CAPTURE(static_cast<int>(activation));
           CAPTURE(variant);
+          CHECK(problem.wrong() == 0);
+          std::fill(problem.c.begin(), problem.c.end(), kNan);
+          problem.run_copying();
           CHECK(problem.wrong() == 0);
         }
       }

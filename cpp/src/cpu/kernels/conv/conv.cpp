@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/aligned.h"
 #include "cpu/kernels/conv/indirection.h"
 
 namespace jitney::kernels {
@@ -21,15 +22,22 @@ constexpr ConvKernel kKernels[] = {
 
 // The pointer table should not displace much else from the first-level cache.
 constexpr std::size_t kTableBytes = 16 * 1024;
+constexpr std::size_t kLeastCopiedRows = 32;
+
+std::size_t copy_bytes(const ConvKernel& kernel, const ConvGeometry& geometry, std::size_t channels, std::size_t rows,
+                       std::size_t columns) noexcept {
+  return row_copy_bytes(*kernel.gemm, rows, columns, geometry.taps() * channels);
+}
 
 }  // namespace
 
 std::span<const ConvKernel> conv_kernels() noexcept { return kKernels; }
 
-const ConvKernel& conv_kernel(Isa active) noexcept {
+const ConvKernel& conv_kernel(Isa active, Core core) noexcept {
+  const GemmKernel* gemm = &gemm_kernel(active, core);
   const ConvKernel* best = &kKernels[0];
   for (const ConvKernel& kernel : kKernels) {
-    if (includes(active, kernel.gemm->isa)) best = &kernel;
+    if (kernel.gemm == gemm) best = &kernel;
   }
   return *best;
 }
@@ -69,12 +77,18 @@ TileGrid conv_tiles(const ConvKernel& kernel, const ConvGeometry& geometry, std:
   const std::size_t mr = kernel.gemm->mr;
   const std::size_t most = kTableBytes / (tap_runs(geometry, channels).runs * sizeof(const float*)) / mr * mr;
   grid.row_step = std::min(grid.row_step, std::max(mr, most));
+  // Fewer rows, so that they can be copied, as long as each panel of weights still serves many.
+  while (grid.row_step > kLeastCopiedRows && kernel.gemm->copies_rows &&
+         copy_bytes(kernel, geometry, channels, grid.row_step, filters) == 0 && filters > kernel.gemm->nr) {
+    grid.row_step = (grid.row_step / mr + 1) / 2 * mr;
+  }
   return grid;
 }
 
 std::size_t conv_scratch(const ConvKernel& kernel, const ConvGeometry& geometry, std::size_t channels,
                          const TileGrid& grid) noexcept {
-  return indirection_bytes(tap_runs(geometry, channels), grid.row_step, kernel.gemm->mr);
+  return align_up(indirection_bytes(tap_runs(geometry, channels), grid.row_step, kernel.gemm->mr)) +
+         copy_bytes(kernel, geometry, channels, grid.row_step, grid.columns);
 }
 
 void conv_tile(const ConvKernel& kernel, const ConvArgs& args, std::size_t p0, std::size_t p1, std::size_t f0, std::size_t f1,
@@ -93,6 +107,10 @@ void conv_tile(const ConvKernel& kernel, const ConvArgs& args, std::size_t p0, s
   run.taps = taps.runs;
   run.k = taps.length;
   run.ldc = args.output_stride;
+  if (args.tile_rows != 0 && copy_bytes(kernel, args.geometry, args.channels, args.tile_rows, args.filters) != 0) {
+    const std::size_t bytes = indirection_bytes(taps, p1 - p0, gemm.mr);
+    run.copy = reinterpret_cast<float*>(static_cast<std::byte*>(scratch) + align_up(bytes));
+  }
   for (std::size_t f = f0; f < f1; f += gemm.nr) {
     const std::ptrdiff_t column = static_cast<std::ptrdiff_t>(f);
     run.columns = std::min(gemm.nr, f1 - f);
@@ -100,6 +118,7 @@ void conv_tile(const ConvKernel& kernel, const ConvArgs& args, std::size_t p0, s
     run.next_b = f + gemm.nr < f1 ? run.b + panel : nullptr;
     run.c = args.output + row * args.output_stride + column;
     run_panel(gemm, run, shifted(args.epilogue, row, column), clamp);
+    run.copied = true;
   }
 }
 

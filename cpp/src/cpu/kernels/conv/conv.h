@@ -40,7 +40,7 @@ struct ConvKernel {
 };
 
 std::span<const ConvKernel> conv_kernels() noexcept;
-const ConvKernel& conv_kernel(Isa active) noexcept;
+const ConvKernel& conv_kernel(Isa active, Core core = active_core()) noexcept;
 
 /// Floats that the packed weights of one group take.
 std::size_t packed_conv_size(const ConvKernel& kernel, std::size_t taps, std::size_t channels, std::size_t filters) noexcept;
@@ -60,6 +60,7 @@ struct ConvArgs {
   float* output = nullptr;  // pixel p of the batch at output + p·output_stride
   std::ptrdiff_t output_stride = 0;
   Epilogue epilogue;
+  std::size_t tile_rows = 0;  // the grid's row_step, for which scratch is there; 0: less scratch, and rows are not copied
 };
 
 /// Rows of the grid are output pixels, columns are filters.

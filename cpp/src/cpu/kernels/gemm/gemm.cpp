@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cpu/kernels/best_kernel.h"
+#include "base/aligned.h"
 
 namespace jitney::kernels {
 
@@ -21,13 +21,21 @@ constexpr const GemmKernel* kKernels[] = {
 };
 #undef JITNEY_GEMM_KERNEL
 
+/// More than a core's second-level cache should give to a copy of rows is not copied.
+constexpr std::size_t kRowCopyBytes = 320 * 1024;
 constexpr std::size_t kMaxWideColumns = 4 * kMaxTileColumns;
 
 }  // namespace
 
 std::span<const GemmKernel* const> gemm_kernels() noexcept { return kKernels; }
 
-const GemmKernel& gemm_kernel(Isa active) noexcept { return best_kernel<GemmKernel>(kKernels, active); }
+const GemmKernel& gemm_kernel(Isa active, Core core) noexcept {
+  const GemmKernel* best = kKernels[0];
+  for (const GemmKernel* kernel : kKernels) {
+    if (includes(active, kernel->isa) && (kernel->core == Core::any || kernel->core == core)) best = kernel;
+  }
+  return *best;
+}
 
 namespace {
 
@@ -109,6 +117,7 @@ void run_panel(const GemmKernel& kernel, PanelRun run, const Epilogue& epilogue,
     } else {
       part.a = run.a + row * run.lda;
     }
+    if (run.copy != nullptr) part.copy = run.copy + group * kernel.mr * run.taps * run.k;
     part.next_b = last == run.groups.count ? run.next_b : nullptr;
     kernel.panel(part);
     kernel.epilogue(shifted(epilogue, row, 0), run.groups.first_row(last) - run.groups.first_row(group), run.columns, sums,
@@ -135,8 +144,14 @@ std::size_t wide_row(const GemmKernel& kernel, const GemmArgs& args, std::size_t
 
 }  // namespace
 
-void gemm_tile(const GemmKernel& kernel, const GemmArgs& args, std::size_t m0, std::size_t m1, std::size_t n0,
-               std::size_t n1) noexcept {
+std::size_t row_copy_bytes(const GemmKernel& kernel, std::size_t rows, std::size_t columns, std::size_t depth) noexcept {
+  if (!kernel.copies_rows || rows <= 1 || columns <= kernel.nr) return 0;
+  const std::size_t bytes = RowGroups(rows, kernel.mr).count * kernel.mr * depth * sizeof(float);
+  return bytes <= kRowCopyBytes ? align_up(bytes) : 0;
+}
+
+void gemm_tile(const GemmKernel& kernel, const GemmArgs& args, std::size_t m0, std::size_t m1, std::size_t n0, std::size_t n1,
+               float* copy) noexcept {
   const std::optional<Clamp> clamp = as_clamp(args.epilogue);
   if (m1 == m0 + 1) n0 = wide_row(kernel, args, m0, n0, n1);
   const std::ptrdiff_t i = static_cast<std::ptrdiff_t>(m0);
@@ -146,6 +161,7 @@ void gemm_tile(const GemmKernel& kernel, const GemmArgs& args, std::size_t m0, s
   run.lda = args.lda;
   run.k = args.k;
   run.ldc = args.ldc;
+  run.copy = n1 - n0 > kernel.nr ? copy : nullptr;
   for (std::size_t n = n0; n < n1; n += kernel.nr) {
     const std::ptrdiff_t j = static_cast<std::ptrdiff_t>(n);
     run.columns = std::min(kernel.nr, n1 - n);
@@ -153,6 +169,7 @@ void gemm_tile(const GemmKernel& kernel, const GemmArgs& args, std::size_t m0, s
     run.next_b = n + kernel.nr < n1 ? run.b + kernel.nr * args.k : nullptr;
     run.c = args.c + i * args.ldc + j;
     run_panel(kernel, run, shifted(args.epilogue, i, j), clamp);
+    run.copied = true;
   }
 }
 

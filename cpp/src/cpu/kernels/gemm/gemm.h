@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 
+#include "base/cpu_core.h"
 #include "base/cpu_features.h"
 #include "cpu/kernels/epilogue.h"
 
@@ -66,6 +67,8 @@ struct PanelRun {
   std::size_t k = 0;
   const float* b = nullptr;
   const float* next_b = nullptr;  // the panel that comes next, or null
+  float* copy = nullptr;          // where kernels that copy rows do so, mr·taps·k floats for each group; null: don't
+  bool copied = false;            // the rows lie there already: an earlier panel of the same rows has run
   float* c = nullptr;
   std::ptrdiff_t ldc = 0;
   const float* bias = nullptr;      // `columns` numbers, or null
@@ -89,12 +92,14 @@ struct GemmKernel {
   WideRowKernel wide_row;
   EpilogueKernel epilogue;
   PanelKernel panel = nullptr;  // whole panels in one call, or null
+  Core core = Core::any;        // the kind of core that it is written for
+  bool copies_rows = false;     // its panels can share a copy of their rows
 };
 
 /// All kernels that this architecture has, weakest first.
 std::span<const GemmKernel* const> gemm_kernels() noexcept;
-/// The best one that may run at this level.
-const GemmKernel& gemm_kernel(Isa active) noexcept;
+/// The best one that may run at this level, for this kind of core.
+const GemmKernel& gemm_kernel(Isa active, Core core = active_core()) noexcept;
 
 /// Runs a panel with any epilogue, whose pointers are at the panel's first row and column. `clamp` is as_clamp(epilogue).
 /// `run` needs all but bias, residual and clamp.
@@ -145,8 +150,12 @@ TileGrid gemm_tiles(const GemmKernel& kernel, std::size_t m, std::size_t n, std:
 TileGrid gemm_tiles(const GemmKernel& kernel, std::size_t m, std::size_t n, std::size_t k, std::size_t threads,
                     std::size_t row_bytes) noexcept;
 
-/// Computes C for rows [m0, m1) and columns [n0, n1); n0 must be a multiple of nr. k = 0 gives epilogue(0).
-void gemm_tile(const GemmKernel& kernel, const GemmArgs& args, std::size_t m0, std::size_t m1, std::size_t n0,
-               std::size_t n1) noexcept;
+/// Bytes of scratch in which the kernel can copy `rows` rows of `depth` numbers, to be read for all panels of `columns` columns;
+/// 0 if it does not do so, or not for so much.
+std::size_t row_copy_bytes(const GemmKernel& kernel, std::size_t rows, std::size_t columns, std::size_t depth) noexcept;
+/// Computes C for rows [m0, m1) and columns [n0, n1); n0 must be a multiple of nr. k = 0 gives epilogue(0). `copy` is null or has
+/// row_copy_bytes; it never changes results.
+void gemm_tile(const GemmKernel& kernel, const GemmArgs& args, std::size_t m0, std::size_t m1, std::size_t n0, std::size_t n1,
+               float* copy = nullptr) noexcept;
 
 }  // namespace jitney::kernels
