@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import jitney
-from jitney.cli import bench, console, convert, info, run, verify
+from jitney.cli import bench, console, convert, info, profile, run, verify
 
 app = typer.Typer(
     help="Converts neural networks and runs them on small machines.",
@@ -22,6 +22,7 @@ app.command("convert")(convert.command)
 app.command("run")(run.command)
 app.command("info")(info.command)
 app.command("bench")(bench.command)
+app.command("profile")(profile.command)
 app.command("verify")(verify.command)
 
 
