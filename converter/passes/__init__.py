@@ -25,6 +25,7 @@ from .fuse_pad import fuse_pad
 from .fuse_residual import fuse_residual
 from .gather_before_decoding import gather_before_decoding
 from .recognise_activation import recognise_activation
+from .recognise_attention import recognise_attention
 from .recognise_clip import recognise_clip
 from .recognise_layer_norm import recognise_layer_norm
 from .rewriter import graphs_of
@@ -78,6 +79,7 @@ PASSES: Final = (
         fold_matmul_operands,
         "scaling and transposing of operands → attributes of `matmul` (16-bit operands: by powers of two only)",
     ),
+    Pass("recognise_attention", recognise_attention, "spelled-out attention, with its scale, bias and mask → `attention`"),
     Pass("fold_affine", fold_affine, "batch normalisation, factors, sums after products → weights and bias"),
     Pass("fold_input_affine", fold_input_affine, "per-channel factors and sums in front of products → weights and bias"),
     Pass("fuse_activation", fuse_activation, "activation after a product → its epilogue"),

@@ -16,6 +16,7 @@ from jitney.converter.write import dtype_of, serialise
 
 Array = npt.NDArray[Any]
 FLOAT = 1
+BOOL = 9
 
 
 class Builder:
@@ -98,7 +99,8 @@ def feeds_for(model: Model, seed: int = 0, sizes: dict[str, int] | None = None) 
     for value in model.graph.inputs:
         assert value.shape is not None
         shape = [dim if isinstance(dim, int) else (sizes or {}).get(str(dim), 2) for dim in value.shape]
-        feeds[value.name] = random.uniform(-3, 3, shape).astype(np.float32)
+        numbers = random.uniform(-3, 3, shape)
+        feeds[value.name] = numbers > 0 if value.dtype == BOOL else numbers.astype(np.float32)
     return feeds
 
 

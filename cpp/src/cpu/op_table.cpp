@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "cpu/attention_step.h"
 #include "cpu/conv_step.h"
 #include "cpu/conv_transpose_step.h"
 #include "cpu/elementwise_step.h"
@@ -23,8 +24,8 @@ namespace {
 std::vector<FastOp> join_lists() {
   std::vector<FastOp> all;
   for (const std::span<const FastOp> list :
-       {conv_steps(), conv_transpose_steps(), elementwise_steps(), matmul_steps(), pad_steps(), pool_steps(), reduce_steps(),
-        resize_steps(), rnn_steps(), row_steps(), typed_steps()}) {
+       {attention_steps(), conv_steps(), conv_transpose_steps(), elementwise_steps(), matmul_steps(), pad_steps(), pool_steps(),
+        reduce_steps(), resize_steps(), rnn_steps(), row_steps(), typed_steps()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   std::sort(all.begin(), all.end(), [](const FastOp& a, const FastOp& b) { return a.op < b.op; });

@@ -8,6 +8,7 @@
 namespace jitney {
 
 std::span<const OpDef> along_axis_ops();
+std::span<const OpDef> attention_ops();
 std::span<const OpDef> binary_ops();
 std::span<const OpDef> concat_ops();
 std::span<const OpDef> control_ops();

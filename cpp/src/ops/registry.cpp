@@ -10,10 +10,10 @@ namespace jitney {
 namespace {
 
 constexpr std::span<const OpDef> (*kFamilies[])() = {
-    along_axis_ops,  binary_ops,    concat_ops, control_ops,     conv_ops,    conv_transpose_ops, dft_ops,  determinant_ops,
-    elementwise_ops, fold_ops,      gather_ops, grid_sample_ops, matmul_ops,  movement_ops,       norm_ops, pad_ops,
-    pool_ops,        quantize_ops,  random_ops, reduce_ops,      reshape_ops, resize_ops,         rnn_ops,  roi_ops,
-    scatter_ops,     selection_ops, shape_ops,  slice_ops,       softmax_ops, unary_ops,
+    along_axis_ops,  attention_ops,   binary_ops,    concat_ops, control_ops,     conv_ops,    conv_transpose_ops, dft_ops,
+    determinant_ops, elementwise_ops, fold_ops,      gather_ops, grid_sample_ops, matmul_ops,  movement_ops,       norm_ops,
+    pad_ops,         pool_ops,        quantize_ops,  random_ops, reduce_ops,      reshape_ops, resize_ops,         rnn_ops,
+    roi_ops,         scatter_ops,     selection_ops, shape_ops,  slice_ops,       softmax_ops, unary_ops,
 };
 
 std::vector<const OpDef*> sorted_ops() {

@@ -54,6 +54,10 @@ TEST_CASE("items of a batch are independent in every family") {
     for (const char* op : {"exp", "tanh", "silu", "erf"}) check_items(make_case(op, {}, {x()}), storage);
     check_items(make_case("mul", {}, {x(), random(rng, DType::float32, {13, 1, 1})}), storage);
   }
+  for (const std::int64_t queries : {3, 20}) {
+    const auto shape = [&](std::int64_t rows) { return random(rng, DType::float32, {1, 2, rows, 16}); };
+    check_items(make_case("attention", {}, {random(rng, DType::float32, {5, 2, queries, 16}), shape(150), shape(150)}));
+  }
   for (const bool constant : {false, true}) {
     Case c = make_case("matmul", {}, {random(rng, DType::float32, {7, 5, 30}), random(rng, DType::float32, {30, 37})});
     c.constant = {false, constant};
