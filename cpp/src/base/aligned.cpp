@@ -37,10 +37,6 @@ std::uint64_t machine_memory() noexcept {
               "use smaller inputs, a smaller batch or a smaller model, or a machine with more memory");
 }
 
-/// Weights are read once per run, so a page table's cache misses are felt: with pages of this size a core reads a third faster
-/// from memory. Only whole ones inside an allocation are asked for, so that none of them is wasted.
-constexpr std::size_t kLargePage = std::size_t{2} << 20;
-
 std::size_t alignment_of(std::size_t bytes) noexcept { return bytes >= kLargePage ? kLargePage : kAlignment; }
 
 void use_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {

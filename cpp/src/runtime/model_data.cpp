@@ -83,6 +83,7 @@ ModelData::ModelData(std::shared_ptr<const MappedFile> mapped)
                   "fix them when you convert: --shape NAME=1,3,224,224");
   }
   for (const Constant& constant : graph.constants) weight_bytes += constant.bytes;
+  packs.expect(weight_bytes);
 }
 
 const Value& ModelData::input(std::size_t index) const {

@@ -99,12 +99,21 @@ std::shared_ptr<Weight> Weights::derived(const Node& node, const OpDef& op, std:
   return weight;
 }
 
+std::shared_ptr<void> PackStore::allocate(std::size_t bytes) {
+  const std::size_t padded = align_up(bytes);
+  if (!room_ && expected_ >= kLargePage) room_.reset(allocate_aligned(static_cast<std::size_t>(expected_)), free_aligned);
+  if (!room_ || padded > expected_ - used_) return {allocate_aligned(bytes), free_aligned};
+  std::byte* const start = static_cast<std::byte*>(room_.get()) + used_;
+  used_ += padded;
+  return {room_, start};
+}
+
 PackCache::Blob PackStore::get(const std::string& key, std::size_t bytes, const std::function<void(void*)>& fill) {
   const std::lock_guard lock(mutex_);
   Blob& blob = blobs_[key];
   if (!blob) {
     try {
-      const std::shared_ptr<void> made(allocate_aligned(bytes), free_aligned);
+      const std::shared_ptr<void> made = allocate(bytes);
       std::memset(made.get(), 0, bytes);
       fill(made.get());
       blob = made;

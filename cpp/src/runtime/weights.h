@@ -34,15 +34,23 @@ class Weights : public WeightSource {
   std::map<std::tuple<const Node*, std::size_t, std::vector<std::uint64_t>>, std::shared_ptr<Weight>> derived_;
 };
 
-/// Packed weights, shared by all sessions of a model.
+/// Packed weights, shared by all sessions of a model. They lie side by side as far as the expected bytes reach, so that the
+/// system can use large pages for them; what nobody packs is never touched and takes no memory.
 class PackStore : public PackCache {
  public:
+  /// About as many bytes as the model's weights have; to be said before the first blob.
+  void expect(std::uint64_t bytes) noexcept { expected_ = bytes; }
   Blob get(const std::string& key, std::size_t bytes, const std::function<void(void*)>& fill) override;
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
+  std::shared_ptr<void> allocate(std::size_t bytes);
+
+  std::uint64_t expected_ = 0;
   std::mutex mutex_;
   std::unordered_map<std::string, Blob> blobs_;
+  std::shared_ptr<void> room_;
+  std::size_t used_ = 0;  // of room_
   std::atomic<std::uint64_t> bytes_ = 0;
 };
 
