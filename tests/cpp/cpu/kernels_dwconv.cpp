@@ -48,7 +48,7 @@ TEST_CASE("dwconv: every kernel, geometry and thread count is within the bound o
 
 TEST_CASE("dwconv: every width of kernel, step and run") {
   for_each_kernel([](const DwConvKernel& kernel) {
-    for (const std::ptrdiff_t width : {1, 2, 3, 4, 5, 6}) {
+    for (const std::ptrdiff_t width : {1, 2, 3, 4, 5, 6, 7}) {
       for (const std::ptrdiff_t stride : {1, 2, 3}) {
         for (const std::ptrdiff_t dilation : {1, 2}) {
           for (std::ptrdiff_t size = 1; size < 16; ++size) {
@@ -59,6 +59,28 @@ TEST_CASE("dwconv: every width of kernel, step and run") {
             problem.epilogue.beta = 0.5f;
             run(kernel, problem, dwconv_tiles(kernel, problem.geometry, problem.channels, 2));
             CHECK(problem.wrong() == 0);
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("dwconv: long rows, several rows at once, taps of every height") {
+  for_each_kernel([](const DwConvKernel& kernel) {
+    for (const std::ptrdiff_t width : {3, 5, 7}) {
+      for (const std::ptrdiff_t height : {1, 3, 4}) {
+        for (const std::ptrdiff_t stride : {1, 2}) {
+          for (const std::ptrdiff_t dilation : {1, 2, 3}) {
+            for (const Activation activation : {Activation::relu, Activation::hard_swish}) {
+              ConvProblem problem(
+                  {2, {1, 8, 141}, {1, height, width}, {1, stride, 3 - stride}, {1, 3 - stride, dilation}, {0, 2, 3}, 37, 1, 3},
+                  true);
+              problem.epilogue.activation = activation;
+              problem.epilogue.bias = problem.bias.data();
+              run(kernel, problem, dwconv_tiles(kernel, problem.geometry, problem.channels, 1));
+              CHECK(problem.wrong() == 0);
+            }
           }
         }
       }
@@ -86,22 +108,31 @@ TEST_CASE("dwconv: activations and residuals") {
 }
 
 TEST_CASE("dwconv: an image gives the same bits alone and in a batch, whatever the tiles") {
-  for_each_kernel([](const DwConvKernel& kernel) {
-    const ConvCase one{1, {1, 5, 7}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, 77, 1, 0};
-    ConvCase seven = one;
-    seven.batch = 7;
-    ConvProblem batch(seven, true);
-    for (const std::size_t row_step : {1, 4, 35}) {
-      for (const std::size_t column_step : {kernel.lanes, std::size_t{80}}) {
-        run(kernel, batch, {35, 77, row_step, column_step, false});
-        for (std::size_t image = 0; image < 7; ++image) {
-          ConvProblem alone(one, true);
-          alone.weights = batch.weights;
-          const std::size_t floats = alone.input.size();
-          std::copy_n(batch.input.begin() + static_cast<std::ptrdiff_t>(image * floats), floats, alone.input.begin());
-          run(kernel, alone, dwconv_tiles(kernel, alone.geometry, 77, 1));
-          CHECK(std::equal(alone.output.begin(), alone.output.end(),
-                           batch.output.begin() + static_cast<std::ptrdiff_t>(image * alone.output.size()), same_bits));
+  const ConvCase three{1, {1, 5, 7}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, 77, 1, 0};
+  const ConvCase five{1, {1, 9, 14}, {1, 5, 5}, {1, 2, 2}, {1, 1, 1}, {0, 2, 2}, 77, 1, 0};
+  const ConvCase four{1, {1, 8, 7}, {1, 4, 4}, {1, 1, 1}, {1, 1, 1}, {0, 2, 1}, 77, 1, 0};
+  for_each_kernel([&](const DwConvKernel& kernel) {
+    for (const ConvCase& one : {three, five, four}) {
+      for (const Activation activation : {Activation::none, Activation::hard_swish}) {
+        ConvCase seven = one;
+        seven.batch = 7;
+        ConvProblem batch(seven, true);
+        batch.epilogue.activation = activation;
+        const auto rows = static_cast<std::size_t>(7 * batch.geometry.output[1]);
+        for (const std::size_t row_step : {std::size_t{1}, std::size_t{4}, rows}) {
+          for (const std::size_t column_step : {kernel.lanes, std::size_t{80}}) {
+            run(kernel, batch, {rows, 77, row_step, column_step, false});
+            for (std::size_t image = 0; image < 7; ++image) {
+              ConvProblem alone(one, true);
+              alone.epilogue.activation = activation;
+              alone.weights = batch.weights;
+              const std::size_t floats = alone.input.size();
+              std::copy_n(batch.input.begin() + static_cast<std::ptrdiff_t>(image * floats), floats, alone.input.begin());
+              run(kernel, alone, dwconv_tiles(kernel, alone.geometry, 77, 1));
+              CHECK(std::equal(alone.output.begin(), alone.output.end(),
+                               batch.output.begin() + static_cast<std::ptrdiff_t>(image * alone.output.size()), same_bits));
+            }
+          }
         }
       }
     }

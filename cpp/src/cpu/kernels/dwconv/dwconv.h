@@ -1,6 +1,7 @@
-// Depthwise convolution (one filter per channel) in float32 over channels-last input, any kernel size.
+// Depthwise convolution (one filter per channel) in float32 over channels-last input, any kernel size: the
+// common ones slide along rows, others go tap by tap.
 //
-// Each output is one chain of multiply-adds over the taps that lie inside the image, in ascending order.
+// Each output is one chain of multiply-adds over the taps that lie inside the image, in an order that the geometry decides.
 #pragma once
 
 #include <cstddef>
@@ -32,10 +33,35 @@ struct DwRun {
 /// y = clamp(sum + bias).
 using DwRunKernel = void (*)(const DwRun& run);
 
+/// Whole output rows, one or two at a time, along which the kernel slides. Both rows have the same number of rows of taps.
+struct DwSlide {
+  std::size_t columns = 3;             // taps along the width: 3, 5 or 7
+  std::size_t step = 1;                // columns between outputs: 1, or 2 if there are no 7 taps
+  std::size_t row_count = 1;           // output rows: 1 or 2
+  const float* const* rows = nullptr;  // row of taps i of output row r lies at rows[r·jump + i], a pointer to column 0
+  std::size_t jump = 0;
+  std::size_t taps = 0;      // rows of taps that lie inside the image
+  std::ptrdiff_t pixel = 0;  // floats between columns
+  std::ptrdiff_t first = 0;  // the column under the first tap of the first output; those outside the image are passed over
+  std::ptrdiff_t width = 0;  // columns of the image
+  const float* w = nullptr;  // weights of the first row of taps for the first vector of channels, [taps][columns][lanes]
+  std::ptrdiff_t w_vector_stride = 0;
+  std::size_t outputs = 0;  // per row
+  std::size_t channels = 0;
+  float* y = nullptr;
+  std::ptrdiff_t y_stride = 0;      // between pixels
+  std::ptrdiff_t y_row_stride = 0;  // between output rows
+  const float* bias = nullptr;
+  Clamp clamp = kNoClamp;
+};
+/// y = clamp(sum + bias).
+using DwSlideKernel = void (*)(const DwSlide& run);
+
 struct DwConvKernel {
   const char* name;
   Isa isa;
   std::size_t lanes;
+  DwSlideKernel slide;
   DwRunKernel run;
   EpilogueKernel epilogue;
 };
@@ -59,6 +85,9 @@ struct DwConvArgs {
   std::ptrdiff_t output_stride = 0;
   Epilogue epilogue;
 };
+
+/// Whether the kernel slides along the rows of this geometry; if not it runs tap by tap.
+bool dwconv_slides(const ConvGeometry& geometry) noexcept;
 
 /// Rows of the grid are output rows (batch·depth·height of them), columns are channels.
 TileGrid dwconv_tiles(const DwConvKernel& kernel, const ConvGeometry& geometry, std::size_t channels,

@@ -1,4 +1,4 @@
-// The depthwise kernel, written once for whichever V was included before: four pixels share each load of weights.
+// The general depthwise kernel, written once for whichever V was included before: four pixels share each load of weights.
 // Included by f32_dwconv_*.cpp only.
 #pragma once
 
@@ -7,24 +7,16 @@
 namespace jitney::kernels {
 namespace {
 
-constexpr std::ptrdiff_t kLaneStride = static_cast<std::ptrdiff_t>(kLanes);
-
-/// Calls visit(input, weights) for each row of taps.
-template <typename Visit>
-inline void for_each_row(const DwRun& run, const float* x, const float* w, Visit visit) {
-  for (std::ptrdiff_t d = 0; d < run.taps[0]; ++d, x += run.tap_stride[0], w += run.w_depth_stride) {
-    const float* row = x;
-    const float* weights = w;
-    for (std::ptrdiff_t i = 0; i < run.taps[1]; ++i, row += run.tap_stride[1], weights += run.w_row_stride) visit(row, weights);
-  }
-}
-
 /// Calls visit(input, weights) for each tap.
 template <typename Visit>
 inline void for_each_tap(const DwRun& run, const float* x, const float* w, Visit visit) {
-  for_each_row(run, x, w, [&](const float* row, const float* weights) {
-    for (std::ptrdiff_t j = 0; j < run.taps[2]; ++j) visit(row + j * run.tap_stride[2], weights + j * kLaneStride);
-  });
+  for (std::ptrdiff_t d = 0; d < run.taps[0]; ++d, x += run.tap_stride[0], w += run.w_depth_stride) {
+    const float* row = x;
+    const float* weights = w;
+    for (std::ptrdiff_t i = 0; i < run.taps[1]; ++i, row += run.tap_stride[1], weights += run.w_row_stride) {
+      for (std::ptrdiff_t j = 0; j < run.taps[2]; ++j) visit(row + j * run.tap_stride[2], weights + j * kLaneStride);
+    }
+  }
 }
 
 template <typename Part>
@@ -33,13 +25,20 @@ inline void finish(const DwRun& run, V sum, std::size_t c, float* y, Part part) 
   part.store(y + c, clip(sum, set(run.clamp.low), set(run.clamp.high)));
 }
 
-template <typename Sums>
+/// Four loads of input for each of weights.
 void four_pixels(const DwRun& given, const float* x, float* y) {
   const DwRun run = given;  // a copy that y cannot overlap, so that its fields stay in registers
   const float* w = run.w;
+  const std::ptrdiff_t step = run.pixel_step;
   for_each_vector(run.channels, [&](std::size_t c, auto part) {
     V sum0 = zero(), sum1 = zero(), sum2 = zero(), sum3 = zero();
-    Sums::add(run, x + c, w, part, sum0, sum1, sum2, sum3);
+    for_each_tap(run, x + c, w, [&](const float* input, const float* weights) {
+      const V weight = load(weights);
+      sum0 = fma(part.load(input), weight, sum0);
+      sum1 = fma(part.load(input + step), weight, sum1);
+      sum2 = fma(part.load(input + 2 * step), weight, sum2);
+      sum3 = fma(part.load(input + 3 * step), weight, sum3);
+    });
     w += run.w_vector_stride;
     finish(run, sum0, c, y, part);
     finish(run, sum1, c, y + run.y_stride, part);
@@ -47,50 +46,6 @@ void four_pixels(const DwRun& given, const float* x, float* y) {
     finish(run, sum3, c, y + 3 * run.y_stride, part);
   });
 }
-
-/// Any taps, any step: four loads of input for each of weights.
-struct AnyTaps {
-  template <typename Part>
-  static void add(const DwRun& run, const float* x, const float* w, Part part, V& sum0, V& sum1, V& sum2, V& sum3) {
-    const std::ptrdiff_t step = run.pixel_step;
-    for_each_tap(run, x, w, [&](const float* input, const float* weights) {
-      const V weight = load(weights);
-      sum0 = fma(part.load(input), weight, sum0);
-      sum1 = fma(part.load(input + step), weight, sum1);
-      sum2 = fma(part.load(input + 2 * step), weight, sum2);
-      sum3 = fma(part.load(input + 3 * step), weight, sum3);
-    });
-  }
-};
-
-/// kWidth taps along the width, pixels kStep taps apart: each input is loaded once for all pixels that see it.
-template <int kWidth, int kStep>
-struct SharedTaps {
-  template <int kInput, int kPixel>
-  static void tap(V input, const V (&weights)[kWidth], V& sum) {
-    constexpr int kTap = kInput - kPixel * kStep;
-    if constexpr (kTap >= 0 && kTap < kWidth) sum = fma(input, weights[kTap], sum);
-  }
-  template <int kInput, typename Part>
-  static void inputs(const float* x, std::ptrdiff_t stride, const V (&weights)[kWidth], Part part, V& sum0, V& sum1, V& sum2,
-                     V& sum3) {
-    const V input = part.load(x);
-    tap<kInput, 0>(input, weights, sum0);
-    tap<kInput, 1>(input, weights, sum1);
-    tap<kInput, 2>(input, weights, sum2);
-    tap<kInput, 3>(input, weights, sum3);
-    if constexpr (kInput + 1 < 3 * kStep + kWidth) inputs<kInput + 1>(x + stride, stride, weights, part, sum0, sum1, sum2, sum3);
-  }
-  template <typename Part>
-  static void add(const DwRun& run, const float* x, const float* w, Part part, V& sum0, V& sum1, V& sum2, V& sum3) {
-    for_each_row(run, x, w, [&](const float* row, const float* row_weights) {
-      V weights[kWidth];
-#pragma GCC unroll 5
-      for (int j = 0; j < kWidth; ++j) weights[j] = load(row_weights + j * kLaneStride);
-      inputs<0>(row, run.tap_stride[2], weights, part, sum0, sum1, sum2, sum3);
-    });
-  }
-};
 
 /// Four vectors of channels at once keep as many chains in flight as four pixels.
 void one_pixel(const DwRun& given, const float* x, float* y) {
@@ -121,17 +76,10 @@ void one_pixel(const DwRun& given, const float* x, float* y) {
 }
 
 void run_dwconv(const DwRun& run) {
-  auto* four = four_pixels<AnyTaps>;
-  const bool stride1 = run.pixel_step == run.tap_stride[2];
-  const bool stride2 = run.pixel_step == 2 * run.tap_stride[2];
-  if (run.taps[2] == 3 && stride1) four = four_pixels<SharedTaps<3, 1>>;
-  if (run.taps[2] == 3 && stride2) four = four_pixels<SharedTaps<3, 2>>;
-  if (run.taps[2] == 5 && stride1) four = four_pixels<SharedTaps<5, 1>>;
-  if (run.taps[2] == 5 && stride2) four = four_pixels<SharedTaps<5, 2>>;
   const float* x = run.x;
   float* y = run.y;
   std::size_t pixel = 0;
-  for (; pixel + 4 <= run.pixels; pixel += 4, x += 4 * run.pixel_step, y += 4 * run.y_stride) four(run, x, y);
+  for (; pixel + 4 <= run.pixels; pixel += 4, x += 4 * run.pixel_step, y += 4 * run.y_stride) four_pixels(run, x, y);
   for (; pixel < run.pixels; ++pixel, x += run.pixel_step, y += run.y_stride) one_pixel(run, x, y);
 }
 

@@ -4,11 +4,14 @@
 #include "cpu/kernels/vec_math.h"
 #include "cpu/kernels/vec_part.h"
 //
+#include "cpu/kernels/dwconv/dwconv_slide_impl.h"
+//
 #include "cpu/kernels/dwconv/dwconv_impl.h"
 
 namespace jitney::kernels {
 
 extern const DwConvKernel f32_dwconv_4p8c_avx2;  // const alone would hide it from other files
-constinit const DwConvKernel f32_dwconv_4p8c_avx2{"f32_dwconv_4p8c_avx2", Isa::avx2, kLanes, run_dwconv, epilogue_avx2};
+constinit const DwConvKernel f32_dwconv_4p8c_avx2{"f32_dwconv_4p8c_avx2", Isa::avx2,  kLanes,
+                                                  slide_dwconv,           run_dwconv, epilogue_avx2};
 
 }  // namespace jitney::kernels
