@@ -39,6 +39,32 @@ void Expression::run(const StepRun& run) const {
   });
 }
 
+namespace {
+
+/// body(element, offset in memory, length) for each run in [start, start + count) of a long row.
+template <typename Body>
+void for_each_run(std::int64_t run, std::int64_t run_stride, std::int64_t stride, std::int64_t start, std::int64_t count,
+                  const Body& body) {
+  std::int64_t first = start / run * run_stride + start % run * stride, rest = run - start % run;
+  for (std::int64_t i = 0; i < count;) {
+    const std::int64_t length = std::min(rest, count - i);
+    body(i, first, length);
+    i += length;
+    first = (start + i) / run * run_stride;
+    rest = run;
+  }
+}
+
+void copy_run(const float* from, std::int64_t from_stride, float* to, std::int64_t to_stride, std::int64_t count) {
+  if (from_stride == 1 && to_stride == 1) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
+  }
+}
+
+}  // namespace
+
 void Expression::run_unit(const Bound& bound, const BroadcastWalk::Offsets& at, std::int64_t count) const {
   if (whole_) {
     const Instruction& only = instructions_[0];
@@ -88,38 +114,16 @@ void Expression::run_unit(const Bound& bound, const BroadcastWalk::Offsets& at, 
   }
 }
 
-namespace {
-
-/// body(element, offset in memory, length) for each run in [start, start + count) of a long row.
-template <typename Body>
-void for_each_run(std::int64_t run, std::int64_t run_stride, std::int64_t stride, std::int64_t start, std::int64_t count,
-                  const Body& body) {
-  std::int64_t first = start / run * run_stride + start % run * stride, rest = run - start % run;
-  for (std::int64_t i = 0; i < count;) {
-    const std::int64_t length = std::min(rest, count - i);
-    body(i, first, length);
-    i += length;
-    first = (start + i) / run * run_stride;
-    rest = run;
-  }
-}
-
-}  // namespace
-
 void Expression::fill(const Value& value, const float* from, std::int64_t start, std::int64_t count, float* buffer) const {
   const std::int64_t stride = walk_->row_strides()[value.operand];
   for_each_run(walk_->run(), walk_->run_strides()[value.operand], stride, start, count,
-               [&](std::int64_t i, std::int64_t at, std::int64_t length) {
-                 for (std::int64_t j = 0; j < length; ++j) buffer[i + j] = from[at + j * stride];
-               });
+               [&](std::int64_t i, std::int64_t at, std::int64_t length) { copy_run(from + at, stride, buffer + i, 1, length); });
 }
 
 void Expression::put(const Value& value, const float* buffer, float* to, std::int64_t start, std::int64_t count) const {
   const std::int64_t stride = walk_->row_strides()[value.operand];
   for_each_run(walk_->run(), walk_->run_strides()[value.operand], stride, start, count,
-               [&](std::int64_t i, std::int64_t at, std::int64_t length) {
-                 for (std::int64_t j = 0; j < length; ++j) to[at + j * stride] = buffer[i + j];
-               });
+               [&](std::int64_t i, std::int64_t at, std::int64_t length) { copy_run(buffer + i, 1, to + at, stride, length); });
 }
 
 }  // namespace jitney::cpu

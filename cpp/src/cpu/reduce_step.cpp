@@ -107,13 +107,21 @@ class ReduceStep final : public Step {
     elements_ = inner_.count;
     inner_.merge();
     outer_.merge();
+    mean_ = kind.name == "mean";
+    root_ = kind.name == "l2";
     if (inner_.rank > 0 && inner_.axes[inner_.rank - 1].from == 1) {
       run_ = inner_.pop();
       kernel = "f32_reduce_runs";
+      const Loops::Axis* next = outer_.rank > 0 ? &outer_.axes[outer_.rank - 1] : nullptr;
+      if (inner_.count == 1 && next != nullptr && run_.size <= kShort && next->from == run_.size) {
+        columns_ = outer_.pop();
+        by_short_runs_ = true;
+      }
     } else if (outer_.rank > 0 && outer_.axes[outer_.rank - 1].from == 1) {
       columns_ = outer_.pop();
       run_ = inner_.pop();
       by_columns_ = true;
+      cut_rows();
       kernel = "f32_reduce_columns";
     } else {
       run_ = inner_.pop();
@@ -126,26 +134,33 @@ class ReduceStep final : public Step {
     if (empty_) return;
     const float* x = input_data(run, node_, 0);
     auto* y = static_cast<float*>(run.outputs[0]);
-    if (by_columns_) {
+    if (by_short_runs_ && run_.size > 0) {
       const std::int64_t blocks = (columns_.size + kBlock - 1) / kBlock;
-      const double cost = static_cast<double>(std::min(kBlock, columns_.size) * elements_) * 0.2;
-      parallel_ranges(run, outer_.count * blocks, piece_size(cost), [&](std::int64_t begin, std::int64_t end, std::size_t) {
-        for (std::int64_t i = begin; i < end; ++i) reduce_columns(x, y, i / blocks, i % blocks * kBlock);
+      const std::int64_t piece = piece_size(static_cast<double>(std::min(kBlock, columns_.size) * run_.size) * 0.5);
+      parallel_ranges(run, outer_.count * blocks, piece, [&](std::int64_t begin, std::int64_t end, std::size_t) {
+        for (std::int64_t i = begin; i < end; ++i) reduce_short_runs(x, y, i / blocks, i % blocks * kBlock);
       });
-      return;
+    } else if (by_columns_) {
+      reduce_all_columns(run, x, y);
+    } else {
+      const double cost = static_cast<double>(elements_) * (run_.from == 1 ? 0.1 : 1.0) + 5;
+      parallel_ranges(run, outer_.count, piece_size(cost), [&](std::int64_t begin, std::int64_t end, std::size_t) {
+        for (std::int64_t i = begin; i < end; ++i) reduce_one(x, y, i);
+      });
     }
-    const double cost = static_cast<double>(elements_) * (run_.from == 1 ? 0.2 : 1.0) + 5;
-    parallel_ranges(run, outer_.count, piece_size(cost), [&](std::int64_t begin, std::int64_t end, std::size_t) {
-      for (std::int64_t i = begin; i < end; ++i) reduce_one(x, y, i);
-    });
   }
 
  private:
-  static constexpr auto kBlock = static_cast<std::int64_t>(kernels::kReduceColumns);
+  static constexpr auto kBlock = static_cast<std::int64_t>(kernels::kMostReduceColumns);
+  static constexpr auto kShort = static_cast<std::int64_t>(kernels::kShortRun);
+  /// Rows are cut into segments of at least so many elements, whose totals are joined at last: work for several threads.
+  static constexpr std::int64_t kSegmentElements = 32 * 1024;
+  static constexpr std::int64_t kSegmentRows = 64;
+  static constexpr std::int64_t kMostSegments = 32;
 
   float finish(double total) const {
-    if (kind_.name == "mean") total /= static_cast<double>(elements_);
-    if (kind_.name == "l2") total = std::sqrt(total);
+    if (mean_) total /= static_cast<double>(elements_);
+    if (root_) total = std::sqrt(total);
     return static_cast<float>(total);
   }
 
@@ -163,16 +178,61 @@ class ReduceStep final : public Step {
     y[to] = finish(total);
   }
 
-  void reduce_columns(const float* x, float* y, std::int64_t index, std::int64_t first) const {
+  void reduce_short_runs(const float* x, float* y, std::int64_t index, std::int64_t first) const {
     const auto [from, to] = outer_.at(index);
     const std::int64_t count = std::min(kBlock, columns_.size - first);
-    std::array<double, kernels::kReduceColumns> totals;
-    totals.fill(kernel_.start);
-    for (std::int64_t i = 0; i < inner_.count && run_.size > 0; ++i) {
-      kernel_.columns(static_cast<std::size_t>(run_.size), run_.from, static_cast<std::size_t>(count),
-                      x + from + first + inner_.at(i).first, totals.data());
+    std::array<double, kernels::kMostReduceColumns> totals;
+    kernel_.short_runs(static_cast<std::size_t>(run_.size), static_cast<std::size_t>(count), x + from + first * run_.size,
+                       totals.data());
+    for (std::int64_t i = 0; i < count; ++i) y[to + (first + i) * columns_.to] = finish(totals[static_cast<std::size_t>(i)]);
+  }
+
+  /// A matter of the shape alone, like all that results depend on.
+  void cut_rows() {
+    segment_rows_ = run_.size;
+    const bool joins = kind_.op != kernels::ReduceOp::abs_sum && kind_.op != kernels::ReduceOp::square_sum;
+    if (!joins || inner_.count != 1 || run_.size == 0) return;
+    const std::int64_t wanted = std::max(kSegmentElements / std::clamp<std::int64_t>(columns_.size, 1, kBlock),
+                                         (run_.size + kMostSegments - 1) / kMostSegments);
+    segment_rows_ = std::min((wanted + kSegmentRows - 1) / kSegmentRows * kSegmentRows, run_.size);
+    segments_ = (run_.size + segment_rows_ - 1) / segment_rows_;
+    if (segments_ > 1) workspace = static_cast<std::size_t>(outer_.count * segments_ * columns_.size) * sizeof(double);
+  }
+
+  void reduce_all_columns(const StepRun& run, const float* x, float* y) const {
+    const std::int64_t blocks = (columns_.size + kBlock - 1) / kBlock;
+    const double cost = static_cast<double>(std::min(kBlock, columns_.size) * segment_rows_ * inner_.count) * 0.1;
+    auto* parts = static_cast<double*>(run.workspace);
+    parallel_ranges(run, outer_.count * segments_ * blocks, piece_size(cost),
+                    [&](std::int64_t begin, std::int64_t end, std::size_t) {
+                      for (std::int64_t i = begin; i < end; ++i) reduce_columns(x, y, parts, i / blocks, i % blocks * kBlock);
+                    });
+    if (segments_ == 1) return;
+    for (std::int64_t index = 0; index < outer_.count; ++index) {
+      const std::int64_t to = outer_.at(index).second;
+      const double* part = parts + index * segments_ * columns_.size;
+      for (std::int64_t c = 0; c < columns_.size; ++c) {
+        double total = part[c];
+        for (std::int64_t s = 1; s < segments_; ++s) total = kernel_.join(total, part[s * columns_.size + c]);
+        y[to + c * columns_.to] = finish(total);
+      }
     }
-    for (std::int64_t c = 0; c < count; ++c) y[to + (first + c) * columns_.to] = finish(totals[static_cast<std::size_t>(c)]);
+  }
+
+  /// Columns from `first` on of a segment; into `parts` if there are several of them.
+  void reduce_columns(const float* x, float* y, double* parts, std::int64_t segment, std::int64_t first) const {
+    const auto [from, to] = outer_.at(segment / segments_);
+    const std::int64_t count = std::min(kBlock, columns_.size - first), row = segment % segments_ * segment_rows_;
+    const std::int64_t rows = std::min(segment_rows_, run_.size - row);
+    std::array<double, kernels::kMostReduceColumns> own;
+    double* totals = segments_ > 1 ? parts + segment * columns_.size + first : own.data();
+    std::fill_n(totals, count, kernel_.start);
+    for (std::int64_t i = 0; i < inner_.count && run_.size > 0; ++i) {
+      kernel_.columns(static_cast<std::size_t>(rows), run_.from, static_cast<std::size_t>(count),
+                      x + from + first + inner_.at(i).first + row * run_.from, totals);
+    }
+    if (segments_ > 1) return;
+    for (std::int64_t c = 0; c < count; ++c) y[to + (first + c) * columns_.to] = finish(totals[c]);
   }
 
   NodeRequest node_;
@@ -181,7 +241,9 @@ class ReduceStep final : public Step {
   Loops outer_, inner_;
   Loops::Axis run_{1, 0, 0}, columns_{1, 0, 0};
   std::int64_t elements_ = 0;  // per result
-  bool empty_ = false, by_columns_ = false;
+  std::int64_t segments_ = 1, segment_rows_ = 0;
+  bool empty_ = false, by_columns_ = false, by_short_runs_ = false;
+  bool mean_ = false, root_ = false;
 };
 
 std::optional<NodeLayout> layout(const NodeRequest& node) {

@@ -48,6 +48,24 @@ TEST_CASE("reduce: kinds, axes, orders, NaN") {
   }
 }
 
+TEST_CASE("reduce: many rows, many columns, short runs") {
+  std::mt19937 rng(4);
+  for (const char* kind : {"sum", "mean", "max", "min", "l1", "l2", "sum_square"}) {
+    for (const Shape& shape : {Shape{2, 96, 70, 61}, Shape{1, 3, 150, 100}, Shape{1, 600, 20, 9}}) {
+      Case c = make_case("reduce", {{"kind", std::string(kind)}},
+                         {random(rng, DType::float32, shape, {{0, 2, 3, 1}, shape[1] == 96 ? 2 : 0}), axes_list({2, 3})});
+      CHECK(check_case(c) == "f32_reduce_columns");
+    }
+    for (const std::int64_t length : {1, 2, 3, 4, 5}) {
+      for (const Storage& storage : {Storage{}, Storage{{}, 3}}) {
+        Case c = make_case("reduce", {{"kind", std::string(kind)}},
+                           {random(rng, DType::float32, {3, 700, length}, storage), axes_list({-1})});
+        check_case(c);
+      }
+    }
+  }
+}
+
 TEST_CASE("reduce: the kernel follows from the strides") {
   std::mt19937 rng(2);
   Case c =
