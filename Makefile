@@ -18,7 +18,7 @@ CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
-.PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size counts counts-update bench-kernels clean
+.PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size counts counts-update bench bench-kernels clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -94,6 +94,28 @@ FILES ?= 2000
 mutated: $(VENV)/.dev
 	$(BIN)/python -m tests.mutated --files $(FILES) --seed $(SEED)
 
+# Jitney beside other runtimes, in an environment of their own: prints tables, and writes all figures to build/bench/results.json.
+THREADS ?= 1,2
+ROUNDS ?= 15
+MODELS ?=
+BENCH := $(BUILD)/bench
+PEERS := onnxruntime openvino MNN ncnn
+
+$(BENCH)/.made: $(VENV)/.tools $(SOURCES)
+	@echo "setting up $(BENCH)/venv"
+	$(PYTHON) -m venv $(BENCH)/venv
+	rm -rf $(BENCH)/wheel && $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --config-settings=build-dir=$(BUILD)/dev \
+	  --wheel-dir $(BENCH)/wheel .
+	$(BENCH)/venv/bin/python -m pip uninstall --quiet --yes jitney
+	$(BENCH)/venv/bin/python -m pip install --quiet "$$(ls $(BENCH)/wheel/*.whl)[convert]"
+	@for peer in $(PEERS) "--no-deps pnnx"; do \
+	  $(BENCH)/venv/bin/python -m pip install --quiet $$peer || echo "make: $$peer is not to be had here; the tables will lack it"; done
+	@touch $@
+
+bench: $(BENCH)/.made
+	cd benchmarks && $(CURDIR)/$(BENCH)/venv/bin/python -m side_by_side $(MODELS) --threads '$(THREADS)' --rounds $(ROUNDS) \
+	  --cache $(CURDIR)/$(BENCH)/models --json $(CURDIR)/$(BENCH)/results.json
+
 # Instructions on x86 and ARM, and static cycles of NEON loops, against the stored ones: gates that noise cannot touch.
 COUNT = $(CURDIR)/$(BIN)/python -m counts --native $(CURDIR)/$(BUILD)/dev/benchmarks/counts/count_run \
   --arm $(CURDIR)/$(BUILD)/aarch64/benchmarks/counts/count_run --build $(CURDIR)/$(BUILD)
@@ -113,7 +135,7 @@ lint: $(VENV)/.dev
 	cp -r python/jitney $(BUILD)/typecheck/jitney && cp -r converter $(BUILD)/typecheck/jitney/converter
 	cd $(BUILD)/typecheck && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p jitney
 	cd models && $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml fetch.py feeds.py
-	cd benchmarks && MYPYPATH=$(CURDIR)/$(BUILD)/typecheck $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml -p counts
+	cd benchmarks && MYPYPATH=$(CURDIR)/$(BUILD)/typecheck:$(CURDIR)/models $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml -p counts -p side_by_side
 	clang-format-19 --dry-run --Werror $(CPP_FILES)
 
 format: $(VENV)/.dev
