@@ -160,7 +160,8 @@ def test_info(conv: Path) -> None:
     assert data["arena_bytes"] >= data["lower_bound_bytes"] > 0
     assert data["ops"]["conv"] == 1
     assert any(step["op"] == "conv" and step["kernel"] for step in data["steps"])
-    assert "conv" in good("info", conv, "--shape", "x=1,3,32,32", "--plan")
+    plan = good("info", conv, "--shape", "x=1,3,32,32", "--plan")
+    assert "conv" in plan and "why this kernel" in plan and "[1×8]·[8×5]" in plan
 
 
 def test_info_of_other_files(tmp_path: Path, conv: Path) -> None:

@@ -61,6 +61,11 @@ class AttentionStep final : public Step {
     kernel = kernel_.name;
   }
 
+  std::string why() const override {
+    return std::to_string(heads_.size()) + " times [" + std::to_string(args_.queries) + "×" + std::to_string(args_.keys) +
+           "] scores, of which " + std::to_string(rows_) + " rows at a time are kept";
+  }
+
   void run(const StepRun& run) const override {
     const float *q = input_data(run, node_, 0), *k = input_data(run, node_, 1), *v = input_data(run, node_, 2),
                 *bias = input_data(run, node_, kBias);

@@ -29,6 +29,11 @@ class DepthwiseConv final : public ConvWay {
     });
   }
 
+  std::string why() const override {
+    return "one filter a channel: " + tap_words(problem_.geometry) + " taps, vectorised over " + std::to_string(problem_.groups) +
+           " channels";
+  }
+
  private:
   ConvProblem problem_;
   const kernels::DwConvKernel& kernel_ = kernels::dwconv_kernel(active_isa());

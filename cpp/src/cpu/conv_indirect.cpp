@@ -52,6 +52,11 @@ class IndirectConv final : public ConvWay {
     });
   }
 
+  std::string why() const override {
+    return tap_words(problem_.geometry) + " taps through pointers, " + product_words(problem_) + "; " +
+           winograd_verdict(problem_);
+  }
+
  private:
   ConvProblem problem_;
   const kernels::ConvKernel& kernel_ = kernels::conv_kernel(active_isa());

@@ -45,6 +45,8 @@ class PointwiseConv final : public ConvWay {
     });
   }
 
+  std::string why() const override { return "one tap: the product " + product_words(problem_) + " on rows as they lie"; }
+
  private:
   ConvProblem problem_;
   const kernels::GemmKernel& gemm_ = kernels::gemm_kernel(active_isa());

@@ -23,6 +23,20 @@ double ConvProblem::nanoseconds() const {
          static_cast<double>(groups);
 }
 
+std::string tap_words(const kernels::ConvGeometry& geometry) {
+  std::string words;
+  for (std::size_t axis = geometry.kernel[0] == 1 ? 1 : 0; axis < geometry.kernel.size(); ++axis)
+    words += (words.empty() ? "" : "×") + std::to_string(geometry.kernel[axis]);
+  return words;
+}
+
+std::string product_words(const ConvProblem& problem) {
+  const std::string depth = std::to_string(problem.channels * static_cast<std::size_t>(problem.geometry.taps()));
+  const std::string words =
+      "[" + std::to_string(problem.geometry.pixels()) + "×" + depth + "]·[" + depth + "×" + std::to_string(problem.filters) + "]";
+  return problem.groups == 1 ? words : words + " for each of " + std::to_string(problem.groups) + " groups";
+}
+
 namespace {
 
 ConvProblem conv_problem(const NodeRequest& node) {
@@ -91,6 +105,8 @@ class ConvStep final : public Step {
     way_->run(run, conv);
     output_.finish(run);
   }
+
+  std::string why() const override { return way_->why(); }
 
  private:
   NodeRequest node_;

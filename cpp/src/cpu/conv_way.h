@@ -42,6 +42,8 @@ class ConvWay {
   /// All groups. `packed` has packed_floats places, which may hold anything.
   virtual void pack(const float* source, float* packed) const = 0;
   virtual void run(const StepRun& run, const ConvRun& conv) const = 0;
+  /// See Step::why().
+  virtual std::string why() const = 0;
 
   std::string kernel;
   std::string packing;  // names the layout of the packed weights: ways that share it share the bytes
@@ -54,5 +56,12 @@ std::unique_ptr<ConvWay> depthwise_conv(const ConvProblem& problem, std::size_t 
 std::unique_ptr<ConvWay> pointwise_conv(const ConvProblem& problem, std::size_t threads);
 std::unique_ptr<ConvWay> winograd_conv(const ConvProblem& problem, std::size_t threads);
 std::unique_ptr<ConvWay> indirect_conv(const ConvProblem& problem, std::size_t threads);
+
+/// What decides between Winograd's method and the products as they stand, in words.
+std::string winograd_verdict(const ConvProblem& problem);
+/// "[pixels×depth]·[depth×filters]", and how often if there are groups.
+std::string product_words(const ConvProblem& problem);
+/// "3×3", without an axis of one tap that the author did not mean.
+std::string tap_words(const kernels::ConvGeometry& geometry);
 
 }  // namespace jitney::cpu

@@ -52,6 +52,8 @@ class WinogradConv final : public ConvWay {
     }
   }
 
+  std::string why() const override { return winograd_verdict(problem_); }
+
  private:
   kernels::ConvArgs args(const ConvRun& conv, std::size_t group) const {
     const std::size_t column = group * problem_.filters;
@@ -105,27 +107,49 @@ class WinogradConv final : public ConvWay {
   std::size_t scratch_at_ = 0, scratch_ = 0;  // bytes; scratch_ per worker
 };
 
-/// Whether Winograd's method is the faster one for an image of this size: it needs a quarter of the products, but three
-/// transforms, and its matrices have a row per tile only.
-bool winograd_wins(const kernels::Winograd& method, const ConvProblem& problem) {
+/// Costs for an image, in multiply-adds: the method needs a quarter of the products, but three transforms, and its matrices have
+/// a row per tile only.
+struct WinogradCost {
+  double winograd = 0, direct = 0;
+
+  bool wins() const { return winograd < direct; }
+};
+
+WinogradCost winograd_cost(const kernels::Winograd& method, const ConvProblem& problem) {
   constexpr double kInput = 225, kOutput = 190, kWeights = 120;  // cost of the transforms, in multiply-adds
-  constexpr double kMargin = 1.15;                              // shorter products run less smoothly
+  constexpr double kMargin = 1.15;                               // shorter products run less smoothly
   kernels::Winograd image = method;
   image.geometry.batch = 1;
   const auto tiles = static_cast<double>(image.tiles());
   const auto c = static_cast<double>(problem.channels), f = static_cast<double>(problem.filters);
   const double products = tiles * static_cast<double>(method.kernel->points()) * c * f;
   const double direct = static_cast<double>(image.geometry.pixels()) * 9 * c * f;
-  return kMargin * products + tiles * (kInput * c + kOutput * f) + kWeights * c * f < direct;
+  return {kMargin * products + tiles * (kInput * c + kOutput * f) + kWeights * c * f, direct};
+}
+
+std::string in_millions(double count) {
+  const auto tenths = static_cast<std::int64_t>(count / 1e5 + 0.5);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " M";
+}
+
+kernels::Winograd winograd_method(const ConvProblem& problem) {
+  return {&kernels::winograd_kernel(active_isa(), 4), kernels::conv_kernel(active_isa()).gemm, problem.geometry, problem.channels,
+          problem.filters};
 }
 
 }  // namespace
 
+std::string winograd_verdict(const ConvProblem& problem) {
+  if (!kernels::winograd_fits(problem.geometry)) return "Winograd's method wants 3×3 taps side by side and stride 1";
+  const WinogradCost cost = winograd_cost(winograd_method(problem), problem);
+  return "an image costs " + in_millions(cost.winograd) + " multiply-adds by Winograd's method, transforms included, and " +
+         in_millions(cost.direct) + " directly";
+}
+
 std::unique_ptr<ConvWay> winograd_conv(const ConvProblem& problem, std::size_t threads) {
   if (!kernels::winograd_fits(problem.geometry)) return nullptr;
-  const kernels::Winograd method{&kernels::winograd_kernel(active_isa(), 4), kernels::conv_kernel(active_isa()).gemm,
-                                 problem.geometry, problem.channels, problem.filters};
-  if (!winograd_wins(method, problem)) return nullptr;
+  const kernels::Winograd method = winograd_method(problem);
+  if (!winograd_cost(method, problem).wins()) return nullptr;
   return std::make_unique<WinogradConv>(problem, method, threads);
 }
 

@@ -24,6 +24,14 @@ double output_elements(const NodeRequest& node) {
 
 double size(const Shape& shape, std::size_t axis) { return axis < shape.size() ? static_cast<double>(shape[axis]) : 1; }
 
+/// q […, M, D], k […, S, D], v […, S, E] → y […, M, E]: both products, and the softmax of the scores.
+double attention(const NodeRequest& node) {
+  const Shape &q = node.inputs[0].shape, &v = node.inputs[2].shape;
+  if (q.size() < 2 || v.size() < 2) return 0;
+  const double depth = size(q, q.size() - 1), keys = size(v, v.size() - 2), columns = size(v, v.size() - 1);
+  return output_elements(node) / std::max(columns, 1.0) * keys * (2 * depth + 2 * columns + 5);
+}
+
 /// Each result of a filter takes all of that filter's weights.
 double conv(const NodeRequest& node) {
   const double filters = std::max(1.0, size(node.inputs[1].shape, 0));
@@ -82,6 +90,7 @@ struct Rule {
 /// By name. What is not here counts one operation per result if it computes, and none if it only moves data.
 constexpr auto kRules = std::to_array<Rule>({
     {"arg_reduce", once_per_input},
+    {"attention", attention},
     {"average_pool", pool},
     {"cast", none},
     {"conv", conv},

@@ -50,6 +50,11 @@ TEST_CASE("a product counts the length that is summed over, whichever way its op
   CHECK(vector.cost().flops == 14);
 }
 
+TEST_CASE("attention counts both products and the softmax between them") {
+  const Case attention("attention", {floats({2, 3, 5, 8}), floats({2, 3, 7, 8}), floats({2, 3, 7, 4})}, {floats({2, 3, 5, 4})});
+  CHECK(attention.cost().flops == 2.0 * 3 * 5 * 7 * (2 * 8 + 2 * 4 + 5));
+}
+
 TEST_CASE("what only moves data computes nothing") {
   CHECK(Case("transpose", {floats({2, 3})}, {floats({3, 2})}).cost().flops == 0);
   CHECK(Case("transpose", {floats({2, 3})}, {floats({3, 2})}).cost().bytes == 48);
