@@ -18,7 +18,7 @@ CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
-.PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size counts counts-update bench bench-kernels clean
+.PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size counts counts-update bench bench-kernels bench-arm clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -177,13 +177,38 @@ arm: $(VENV)/.tools
 	  ctest --preset aarch64 --no-tests=error -j 2 || exit 1; \
 	done
 
+# The program that runs whole models, against the installed C++ package.
+BUILD_ARM_PROGRAM = cmake --install $(BUILD)/aarch64 --component cpp --prefix $(BUILD)/arm-prefix >/dev/null && \
+  cmake -S tests/arm -B $(BUILD)/arm-model -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/aarch64-linux-gnu.cmake \
+  -DCMAKE_BUILD_TYPE=Release -Djitney_DIR=$(CURDIR)/$(BUILD)/arm-prefix/lib/cmake/jitney && \
+  cmake --build $(BUILD)/arm-model
+
 # Whole models on ARM against ONNX Runtime here, through the installed C++ package.
 arm-models: arm $(VENV)/.dev
-	cmake --install $(BUILD)/aarch64 --component cpp --prefix $(BUILD)/arm-prefix >/dev/null
-	cmake -S tests/arm -B $(BUILD)/arm-model -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/aarch64-linux-gnu.cmake \
-	  -DCMAKE_BUILD_TYPE=Release -Djitney_DIR=$(CURDIR)/$(BUILD)/arm-prefix/lib/cmake/jitney
-	cmake --build $(BUILD)/arm-model
+	$(BUILD_ARM_PROGRAM)
 	$(BIN)/python tests/arm/whole_models.py $(BUILD)/arm-model/run_model $(ARM_CPUS)
+
+# Instructions, loads and stores of an inference on ARM beside ncnn's, counted under qemu. Needs mmdebstrap and PNNX=path of pnnx.
+ARM_PYTHON := $(BUILD)/arm-python
+
+$(ARM_PYTHON)/root:
+	mkdir -p $(ARM_PYTHON)
+	mmdebstrap --quiet --variant=extract --architectures=arm64 --include=python3-minimal,python3.11,libpython3.11-dev,libstdc++6,libgomp1 \
+	  bookworm $@
+
+$(ARM_PYTHON)/packages: $(VENV)/.tools
+	$(BIN)/python -m pip install --quiet --target $@ --no-deps --platform manylinux_2_28_aarch64 --python-version 3.11 \
+	  --only-binary=:all: ncnn numpy
+
+PNNX ?= pnnx
+ARM_PEERS ?= mobilenet_v2 resnet18
+
+bench-arm: $(VENV)/.dev $(ARM_PYTHON)/root $(ARM_PYTHON)/packages
+	cmake --preset aarch64 && cmake --build --preset aarch64 --target jitney
+	$(BUILD_ARM_PROGRAM)
+	cd benchmarks && PYTHONDONTWRITEBYTECODE=1 $(CURDIR)/$(BIN)/python -m arm_peers $(ARM_PEERS) \
+	  --program $(CURDIR)/$(BUILD)/arm-model/run_model --root $(CURDIR)/$(ARM_PYTHON)/root \
+	  --packages $(CURDIR)/$(ARM_PYTHON)/packages --pnnx $(PNNX) --work $(CURDIR)/$(BUILD)/arm-peers
 
 # The most bytes that the stripped CPU library for 64-bit ARM may have.
 ARM_SIZE_LIMIT := 2000000
