@@ -11,6 +11,7 @@
 
 #include "base/cpu_features.h"
 #include "base/crc32.h"
+#include "base/crc32_update.h"
 #include "base/mapped_file.h"
 #include "doctest/doctest.h"
 #include "jitney/error.h"
@@ -51,6 +52,20 @@ TEST_CASE("crc32 is zlib's") {
   for (std::size_t i = 0; i < long_text.size(); ++i) long_text[i] = static_cast<std::byte>(i * 7);
   const std::span<const std::byte> all(long_text);
   for (std::size_t cut = 0; cut < 20; ++cut) CHECK(crc32(all.subspan(cut), crc32(all.first(cut))) == crc32(all));
+}
+
+TEST_CASE("the processor's own crc32 gives what the tables give, for every length and place") {
+  std::vector<std::byte> bytes(700);
+  std::uint32_t random = 1;
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>((random = random * 1664525 + 1013904223) >> 24);
+  const auto* text = reinterpret_cast<const unsigned char*>(bytes.data());
+  for (std::size_t length = 0; length < 400; ++length) {
+    for (std::size_t start = 0; start < 9; ++start) {
+      const std::uint32_t before = static_cast<std::uint32_t>(length * 0x9e3779b9);
+      const std::uint32_t wanted = ~update_crc32_tables(~before, text + start, length);
+      REQUIRE(crc32(std::span(bytes).subspan(start, length), before) == wanted);
+    }
+  }
 }
 
 TEST_CASE("a file is mapped as it is") {
