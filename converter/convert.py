@@ -13,16 +13,20 @@ import onnx
 
 from jitney.calls import advised
 from jitney.errors import Error, InvalidInput, InvalidModel, IoError, Mismatch
+from jitney.input_format import format_metadata, input_formats
+from jitney.model import Model as ConvertedModel
+from jitney.model import TensorInfo
 
 from .atomic import StagedFile
-from .dims import Shapes, shapes_of_file
+from .dims import Shapes, input_types, shapes_of_file
 from .dynamic_batch import open_batch
 from .images import PREFIX
 from .infer import infer_shapes
-from .ir import Graph, Model
+from .ir import Graph, Model, Value
 from .load import Loaded, Source, load
 from .lower import lower
 from .passes import PassResult, run_passes
+from .preparation import Formats, Preparation, Preparations, prepare_inputs, resolve_formats
 from .report import Report, Verification
 from .sample import Sample, check_seed, input_specs
 from .states import declare_states
@@ -40,6 +44,7 @@ def convert(
     shapes: Shapes | None = None,
     dynamic_batch: bool = False,
     states: Mapping[str, str] | None = None,
+    inputs: Formats | None = None,
     verify: bool = True,
     sample: Sample | None = None,
     seed: int = 0,
@@ -52,7 +57,8 @@ def convert(
 
     `output` defaults to the source's path with the suffix .jny; for bytes and protos it must be given. `shapes` fixes sizes, e.g.
     {"x": (1, 3, 224, 224)}; `dynamic_batch` opens a batch size that the model fixes; `states`, e.g. {"h": "h_out"}, names
-    inputs that shall get, in each run, what an output was in the run before. Unless `verify` is off, both models
+    inputs that shall get, in each run, what an output was in the run before; `inputs`, e.g. {"x": "uint8,nhwc,mean=127.5"},
+    gives inputs another format, whose pre-processing is folded into the model. Unless `verify` is off, both models
     are run on the same inputs, random ones or those of `sample` (a .npz file, a picture, or {name: array}), and compared: if
     they differ, Mismatch is raised and no file is left; the ONNX model may take `verify_seconds` for it. `stop_after` names
     the last pass to run; `dump` a folder for the graph's text after each pass. `progress` is called with a stage and how much
@@ -72,12 +78,14 @@ def convert(
     with timer.stage("lower", 0.1), _blaming_shapes(loaded, shapes):
         model = lower(loaded, shapes, sizes_are_final=not dynamic_batch)
         report.lowered_nodes = _count(model.graph)
+        preparations = resolve_formats(inputs, model.graph.inputs)
         specs = input_specs(model)
+        specs = [preparations[spec.name].fed_spec(spec) if spec.name in preparations else spec for spec in specs]
     with timer.stage("simplify", 0.25), _blaming_shapes(loaded, shapes):
-        report.passes = _simplify(model, dynamic_batch, stop_after, dump, timer.within(0.25, 0.6))
+        report.passes = _simplify(model, dynamic_batch, preparations, stop_after, dump, timer.within(0.25, 0.6))
         declare_states(model, states)
         report.nodes = _count(model.graph)
-        model.metadata = _metadata(loaded)
+        model.metadata = _metadata(loaded, preparations)
         layout = lay_out(model)
     with timer.stage("write", 0.6):
         file = _stage(target, layout)
@@ -87,7 +95,8 @@ def convert(
     with file:
         if verify:
             with timer.stage("verify", 0.7):
-                subject = Subject(file.path, loaded, specs, _rebuilder(shapes, dynamic_batch))
+                rebuild = _rebuilder(shapes, dynamic_batch, preparations)
+                subject = Subject(file.path, loaded, specs, rebuild, preparations)
                 report.verification = verify_model(subject, sample=sample, seed=seed, budget=verify_seconds)
             if not report.verification.ok:
                 raise Mismatch(
@@ -102,9 +111,15 @@ def convert(
     return report
 
 
-def convert_to_bytes(source: Source, *, shapes: Shapes | None = None, dynamic_batch: bool = False) -> bytes:
+def convert_to_bytes(
+    source: Source, *, shapes: Shapes | None = None, dynamic_batch: bool = False, inputs: Formats | None = None
+) -> bytes:
     """The .jny file of the model as bytes, not verified."""
-    return serialise(compile_model(load(source), shapes, dynamic_batch))
+    loaded = load(source)
+    preparations = (
+        resolve_formats(inputs, lower(loaded, shapes, sizes_are_final=not dynamic_batch).graph.inputs) if inputs else {}
+    )
+    return serialise(compile_model(loaded, shapes, dynamic_batch, preparations=preparations))
 
 
 @advised()
@@ -120,10 +135,32 @@ def verify(
     _check_settings(seed)
     loaded = load(source)
     with _blaming_shapes(loaded, shapes):
-        fixed = shapes_of_file(converted, loaded.proto.graph, shapes)
+        preparations, taken = _preparations_of(ConvertedModel(converted), loaded)
+        fixed = shapes_of_file(taken, loaded.proto.graph, shapes)
         model = lower(loaded, fixed)
-    subject = Subject(converted, loaded, input_specs(model), _rebuilder(fixed, False))
+    specs = [preparations[spec.name].fed_spec(spec) if spec.name in preparations else spec for spec in input_specs(model)]
+    subject = Subject(converted, loaded, specs, _rebuilder(fixed, False, preparations), preparations)
     return verify_model(subject, sample=sample, seed=seed)
+
+
+def _preparations_of(converted: ConvertedModel, loaded: Loaded) -> tuple[dict[str, Preparation], list[TensorInfo]]:
+    """What the file says of its inputs' formats, and its inputs as the ONNX model takes them."""
+    infos = {info.name: info for info in converted.inputs}
+    known = {name: found for name, found in input_formats(converted.metadata).items() if name in infos}
+    if not known:
+        return {}, [*converted.inputs]
+    types = input_types(loaded.proto.graph.input, {})
+    values = [Value(name, dtype, shape) for name, (dtype, shape) in types.items()]
+    preparations = resolve_formats(
+        {name: form for name, (form, _) in known.items()}, values, {name: own for name, (_, own) in known.items() if own}
+    )
+    taken = [
+        replace(info, shape=preparations[name].model_shape(info.shape))
+        if name in preparations and info.shape is not None
+        else info
+        for name, info in infos.items()
+    ]
+    return preparations, taken
 
 
 def _check_settings(seed: int) -> None:
@@ -150,13 +187,17 @@ def _stage(target: Path, layout: Layout) -> StagedFile:
 
 
 def compile_model(
-    loaded: Loaded, shapes: Shapes | None = None, dynamic_batch: bool = False, spread_sequences: bool = False
+    loaded: Loaded,
+    shapes: Shapes | None = None,
+    dynamic_batch: bool = False,
+    spread_sequences: bool = False,
+    preparations: Preparations | None = None,
 ) -> Model:
     """What `convert` does between loading and writing, for callers that change the loaded model or keep the result themselves."""
     with _blaming_shapes(loaded, shapes):
         model = lower(loaded, shapes, sizes_are_final=not dynamic_batch, spread_sequences=spread_sequences)
-        _simplify(model, dynamic_batch, None, None, None)
-    model.metadata = _metadata(loaded)
+        _simplify(model, dynamic_batch, preparations or {}, None, None, None)
+    model.metadata = _metadata(loaded, preparations or {})
     return model
 
 
@@ -185,20 +226,26 @@ def _is_valid(loaded: Loaded) -> bool:
 
 
 def _simplify(
-    model: Model, dynamic_batch: bool, stop_after: str | None, dump: str | os.PathLike[str] | None, progress: Progress | None
+    model: Model,
+    dynamic_batch: bool,
+    preparations: Preparations,
+    stop_after: str | None,
+    dump: str | os.PathLike[str] | None,
+    progress: Progress | None,
 ) -> list[PassResult]:
     if dynamic_batch:
         open_batch(model)
+    prepare_inputs(model.graph, preparations)
     results = run_passes(model, stop_after=stop_after, dump=dump, progress=progress)
     infer_shapes(model)
     return results
 
 
-def _rebuilder(shapes: Shapes | None, dynamic_batch: bool) -> Rebuild:
+def _rebuilder(shapes: Shapes | None, dynamic_batch: bool, preparations: Preparations) -> Rebuild:
     """Converts a variant of the model that has other outputs."""
 
     def rebuild(variant: Loaded) -> bytes:
-        return serialise(compile_model(replace(variant, warnings=[]), shapes, dynamic_batch))
+        return serialise(compile_model(replace(variant, warnings=[]), shapes, dynamic_batch, preparations=preparations))
 
     return rebuild
 
@@ -244,7 +291,7 @@ def _count_onnx(graph: onnx.GraphProto) -> int:
     return len(graph.node) + inner
 
 
-def _metadata(loaded: Loaded) -> dict[str, str]:
+def _metadata(loaded: Loaded, preparations: Preparations) -> dict[str, str]:
     from jitney import _core
 
     proto = loaded.proto
@@ -260,6 +307,8 @@ def _metadata(loaded: Loaded) -> dict[str, str]:
         "onnx.sha256": loaded.sha256,
     }
     metadata |= {f"{PREFIX}{name}": pixels for name, pixels in loaded.pictures.items()}
+    for name, preparation in preparations.items():
+        metadata |= format_metadata(name, preparation.form, preparation.own_layout)
     return metadata | {f"onnx.meta.{entry.key}": entry.value for entry in proto.metadata_props}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +11,7 @@ import onnx
 from onnx import TensorProto
 
 from jitney.errors import InvalidInput, InvalidModel, Unsupported
-from jitney.model import Model, TensorInfo
+from jitney.model import TensorInfo
 
 from .ir import Dim, symbol
 from .tensors import dtype_name
@@ -43,11 +42,11 @@ def input_types(inputs: Sequence[onnx.ValueInfoProto], shapes: Shapes) -> dict[s
     }
 
 
-def shapes_of_file(converted: str | os.PathLike[str] | bytes, graph: onnx.GraphProto, shapes: Shapes | None) -> Shapes:
-    """`shapes`, and for other inputs of the ONNX graph what the .jny file fixes where the graph does not."""
+def shapes_of_file(taken: Sequence[TensorInfo], graph: onnx.GraphProto, shapes: Shapes | None) -> Shapes:
+    """`shapes`, and for other inputs of the ONNX graph what the .jny file fixes and the graph does not. `taken`: its inputs."""
     infos = {info.name: info for info in graph.input}
     result = dict(shapes or {})
-    for known in Model(converted).inputs:
+    for known in taken:
         info = infos.get(known.name)
         if info is None or known.shape is None:
             continue

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from jitney.model import TensorInfo
 from .compare import check_output, with_noise
 from .evaluator_faults import evaluator_fault
 from .load import Loaded
+from .preparation import Preparations, prepare_feeds
 from .reference import BudgetExceeded, Crashed, Reference
 from .reference_reason import reason_of
 from .report import OutputCheck, Verification
@@ -46,6 +47,17 @@ class Subject:
     source: Loaded
     specs: Sequence[InputSpec]
     rebuild: Rebuild
+    preparations: Preparations = field(default_factory=dict)
+    """Of the inputs that the file takes in another format than the ONNX model."""
+
+    def prepared(self, feeds: Feeds) -> Feeds:
+        """What the ONNX model is fed where the file is fed this."""
+        return prepare_feeds(self.preparations, feeds)
+
+    def run(self, reference: Reference, feeds: Feeds, noise: int | None = None) -> dict[str, Array]:
+        """The ONNX model's results for what the file is fed; `noise` is the seed of that on its inputs."""
+        prepared = self.prepared(feeds)
+        return reference.run(prepared if noise is None else with_noise(prepared, noise))
 
 
 def verify_model(
@@ -62,7 +74,7 @@ def verify_model(
     try:
         _refuse_chance(subject)
         with open_reference(subject.source, start + budget) as reference:
-            fed, expected = first_that_runs(reference, feeds, is_sample=sample is not None)
+            fed, expected = first_that_runs(reference, feeds, is_sample=sample is not None, prepare=subject.prepared)
             name = reference.name
             checks = _compare(subject, reference, fed, expected, seed)
             name = reference.name
@@ -121,7 +133,11 @@ def _advice() -> str:
 
 
 def first_that_runs(
-    reference: Reference, candidates: Iterable[Feeds], *, is_sample: bool = False
+    reference: Reference,
+    candidates: Iterable[Feeds],
+    *,
+    is_sample: bool = False,
+    prepare: Callable[[Feeds], Feeds] = lambda feeds: feeds,
 ) -> tuple[Feeds, dict[str, Array]]:
     """The first inputs that the reference accepts, and for which it says anything: which sizes suit a model is not written in it.
 
@@ -130,7 +146,7 @@ def first_that_runs(
     empty = ""
     try:
         for feeds in candidates:
-            result = _attempt(reference, feeds)
+            result = _attempt(reference, prepare(feeds))
             if isinstance(result, str):
                 failure = failure or result
             elif not all(isinstance(array, np.ndarray) and array.size == 0 for array in result.values()):
@@ -171,12 +187,12 @@ def _compare(subject: Subject, reference: Reference, feeds: Feeds, expected: dic
     try:
         with Session(subject.converted) as session:
             opened = _opened_inputs(session, subject.specs)
-            noisy = reference.run(with_noise(feeds, seed + 1))
+            noisy = subject.run(reference, feeds, seed + 1)
             if opened:
                 # Rows that the reference computes one by one must come out of one run.
                 others = [_redrawn(feeds, subject.specs, opened, seed + number) for number in range(1, _STACKED_RUNS)]
-                expected = _stacked([expected, *(reference.run(other) for other in others)], expected)
-                noisy = _stacked([noisy, *(reference.run(with_noise(other, seed + 1)) for other in others)], expected)
+                expected = _stacked([expected, *(subject.run(reference, other) for other in others)], expected)
+                noisy = _stacked([noisy, *(subject.run(reference, other, seed + 1) for other in others)], expected)
                 feeds = _stacked([feeds, *others], opened)
             actual = session.run(feeds, outputs=list(expected))
     except Error as error:
@@ -222,7 +238,7 @@ def _look_behind_choices(
             variant = replace(subject.source, proto=with_outputs(subject.source.proto, behind), path=None)
             changed = replace(subject, converted=subject.rebuild(variant), source=variant)
             with open_reference(variant, deadline) as reference:
-                inner = _compare(changed, reference, feeds, reference.run(feeds), seed)
+                inner = _compare(changed, reference, feeds, subject.run(reference, feeds), seed)
             if all(item.ok for item in inner):
                 check = replace(check, error=0.0, place=f"compared at {', '.join(behind)}, which it is chosen by")
         result.append(check)

@@ -21,6 +21,7 @@ from jitney.errors import (
     SessionClosed,
     Unsupported,
 )
+from jitney.input_format import InputFormat
 from jitney.model import Model, TensorInfo
 from jitney.reports import BackendReport, MemoryReport, PlanReport, StepReport
 from jitney.session import Session
@@ -34,6 +35,7 @@ __version__ = _version()
 __all__ = [
     "BackendReport",
     "Error",
+    "InputFormat",
     "InternalError",
     "InvalidInput",
     "InvalidModel",

@@ -183,6 +183,38 @@ def test_run_reads_rgb_unless_told_otherwise(conv: Path, photo: Path) -> None:
     assert np.allclose(data["outputs"]["y"]["values"], jitney.Session(conv).run(np.ascontiguousarray(x))["y"])
 
 
+def test_pixels_go_straight_into_a_model_that_was_converted_for_them(conv: Path, photo: Path, tmp_path: Path) -> None:
+    source, file = conv.with_suffix(".onnx"), tmp_path / "pixels.jny"
+    wanted = ["--mean", "104,117,123", "--std", "57"]
+    for words, order in (("uint8,nhwc", "--rgb"), ("uint8,rgb2bgr", "--bgr"), ("uint8,nhwc,bgr2rgb", "--rgb")):
+        said = good("convert", source, "-o", file, "--input", f"x={words},mean=104,117,123,std=57")
+        assert "verified against" in said
+        plain = json.loads(good("run", conv, "--input", photo, *wanted, order, "--json"))["outputs"]["y"]["values"]
+        folded = json.loads(good("run", file, "--input", photo, "--json"))["outputs"]["y"]["values"]
+        assert np.allclose(plain, folded, rtol=1e-4, atol=1e-6)
+    assert "verified" in good("verify", file, source)
+    assert "uint8 [N, " in good("info", file)
+    assert "jitney.input.x: uint8,nhwc,bgr2rgb,mean=104,117,123" in good("info", file)
+    assert "takes uint8 pixels" in failed("run", file, "--input", photo, "--mean", "1")
+    good("bench", file, "--shape", "x=1,8,8,3", "--rounds", "1")
+
+
+def test_formats_that_are_none(conv: Path, tmp_path: Path) -> None:
+    source, file = conv.with_suffix(".onnx"), tmp_path / "m.jny"
+    for options, says in (
+        (["--input", "uint8"], "does not name an input"),
+        (["--input", "z=uint8"], "the model's inputs are 'x'"),
+        (["--input", "x=uint8", "--input", "x=nhwc"], "given twice for 'x'"),
+        (["--input", "x=uint9"], "is nothing that is known of an input"),
+        (["--input", "x=mean=1,2"], "mean has 2 numbers, but there are 3 channels"),
+        (["--input", "x=std=0"], "std contains 0"),
+        (["--input", "x=uint8", "--check"], "does not go with --check"),
+        (["--input", "x=uint8", "--bisect"], "does not go with --bisect"),
+    ):
+        assert says in failed("convert", source, "-o", file, *options)
+    assert not file.exists()
+
+
 def test_run_on_arrays(add: Path, tmp_path: Path) -> None:
     left, right = np.arange(3, dtype=np.float32), np.ones(3, np.float32)
     np.save(tmp_path / "left.npy", left)

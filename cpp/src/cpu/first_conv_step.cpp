@@ -159,6 +159,12 @@ class FirstConvStep final : public Step {
     output_.finish(run);
   }
 
+  std::string why() const override {
+    const char* numbers = args_.type == kernels::PixelType::uint8 ? "bytes" : "floats";
+    return std::to_string(args_.channels) + (args_.channels == 1 ? " channel" : " channels") + ", read as they lie (" + numbers +
+           (shifted_ ? ", shifted" : "") + ")";
+  }
+
  private:
   /// Where the convolution's operands stand among the group's outer ones.
   void place_operands(Group group, const Parts& parts) {

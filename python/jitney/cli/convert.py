@@ -9,7 +9,8 @@ import typer
 
 import jitney
 from jitney.cli import console
-from jitney.cli.options import Json, OpenShapes, parse_open_shapes, parse_pairs
+from jitney.cli.options import Json, OpenShapes, parse_formats, parse_open_shapes, parse_pairs
+from jitney.errors import InvalidInput
 from jitney.extras import require
 
 
@@ -27,6 +28,15 @@ def command(
             "--state",
             metavar="INPUT=OUTPUT",
             help="Keep this output for the next run, as its input. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input",
+            metavar="NAME=FORMAT",
+            help="Fold pre-processing in: x=uint8,nhwc,mean=…,std=… Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -53,7 +63,13 @@ def command(
     json: Json = False,
 ) -> None:
     """Convert an ONNX model and check that the result gives the same numbers."""
+    formats = parse_formats(inputs)
     if check or bisect:
+        if formats:
+            raise InvalidInput(
+                f"--input does not go with --{'check' if check else 'bisect'}",
+                hint="leave it out: it is no part of the ONNX model",
+            )
         _look(model, check, shape, dynamic_batch, sample, json)
         return
     with console.progress() as bar:
@@ -63,6 +79,7 @@ def command(
             shapes=parse_open_shapes(shape),
             dynamic_batch=dynamic_batch,
             states=parse_pairs(state, "--state"),
+            inputs=formats,
             verify=verify,
             sample=sample,
             verify_seconds=verify_seconds,

@@ -28,7 +28,7 @@ _MOST_ELEMENTS = 2**58
 
 def feeds_for(session: Session, inputs: Sequence[str] | None, shape: Sequence[str] | None) -> dict[str, npt.NDArray[Any]]:
     """An array for each input that is no state: from `--input` files, or drawn with the sizes of `--shape`."""
-    fed = read_inputs(inputs or (), session.inputs, ImageOptions())
+    fed = read_inputs(inputs or (), session.inputs, ImageOptions(), session.metadata)
     shapes = parse_shapes(shape, session.inputs)
     kept = {before for before, _ in session.model.states}
     for name in fed:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from jitney.errors import InvalidInput, IoError
 from jitney.extras import require
+from jitney.input_format import InputFormat
 from jitney.model import TensorInfo
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
@@ -24,18 +25,19 @@ class ImageOptions:
     """(width, height); None: the model's own if it is fixed, else the picture's."""
     mean: tuple[float, ...] | None = None
     std: tuple[float, ...] | None = None
-    rgb: bool = True
+    rgb: bool | None = None
+    """None: as the model was converted for, which is RGB unless --input said bgr2rgb."""
     layout: str | None = None
     """"nchw" or "nhwc"; None: as the model's shape shows."""
 
     def given(self) -> list[str]:
         """The options, as the command line spells them, that differ from their defaults."""
         named = {"--size": self.size, "--mean": self.mean, "--std": self.std, f"--{self.layout}": self.layout}
-        return [option for option, value in named.items() if value is not None] + ([] if self.rgb else ["--bgr"])
+        return [option for option, value in named.items() if value is not None] + (["--bgr"] if self.rgb is False else [])
 
 
-def load_image(path: Path, info: TensorInfo, options: ImageOptions) -> npt.NDArray[Any]:
-    """The picture as a batch of one, in the layout and dtype of the model's input."""
+def load_image(path: Path, info: TensorInfo, options: ImageOptions, form: InputFormat | None = None) -> npt.NDArray[Any]:
+    """The picture as a batch of one, in the layout and dtype of the model's input, whose format may be known."""
     require("cv2", "vision", "reading a picture")
     import cv2
 
@@ -45,7 +47,8 @@ def load_image(path: Path, info: TensorInfo, options: ImageOptions) -> npt.NDArr
     pixels = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_GRAYSCALE if channels == 1 else cv2.IMREAD_COLOR)
     if pixels is None:
         raise InvalidInput(f"{path} is no picture that can be read", hint="is it damaged, or another kind of file?")
-    if channels != 1 and options.rgb:
+    rgb = options.rgb if options.rgb is not None else form is None or form.channels != "bgr2rgb"
+    if channels != 1 and rgb:
         pixels = cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB)
     target = options.size or (width or pixels.shape[1], height or pixels.shape[0])
     if target != (pixels.shape[1], pixels.shape[0]):

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from jitney.errors import InvalidInput
+from jitney.input_format import InputFormat
 from jitney.inputs import check_names
 from jitney.model import TensorInfo
 
@@ -93,6 +94,21 @@ def parse_pairs(arguments: list[str] | None, option: str) -> dict[str, str]:
             raise InvalidInput(f"{option} is given twice for '{name}'")
         pairs[name] = other
     return pairs
+
+
+def parse_formats(arguments: list[str] | None) -> dict[str, InputFormat]:
+    """{input: format} from repeated NAME=FORMAT options. The converter knows which inputs there are."""
+    formats: dict[str, InputFormat] = {}
+    for argument in arguments or ():
+        name, equals, text = argument.partition("=")
+        if not equals or not name:
+            raise InvalidInput(
+                f"--input {argument} does not name an input", hint="write --input NAME=uint8,nhwc,mean=127.5,std=127.5"
+            )
+        if name in formats:
+            raise InvalidInput(f"--input is given twice for '{name}'")
+        formats[name] = InputFormat.parse(text)
+    return formats
 
 
 def parse_numbers(text: str | None, option: str) -> tuple[float, ...] | None:

@@ -39,7 +39,10 @@ def command(
         str | None, typer.Option("--mean", metavar="M[,M,M]", help="Subtracted from pixels, which are 0–255.")
     ] = None,
     std: Annotated[str | None, typer.Option("--std", metavar="S[,S,S]", help="Pixels are divided by this afterwards.")] = None,
-    rgb: Annotated[bool, typer.Option("--rgb/--bgr", help="Order of the channels.")] = True,
+    rgb: Annotated[
+        bool | None,
+        typer.Option("--rgb/--bgr", help="Order of the channels. Default: as converted for, or RGB.", show_default=False),
+    ] = None,
     nchw: Annotated[
         bool | None,
         typer.Option("--nchw/--nhwc", help="Layout of pictures. Default: as the model's shape shows.", show_default=False),
@@ -57,7 +60,7 @@ def command(
         layout=None if nchw is None else ("nchw" if nchw else "nhwc"),
     )
     with Session(model, backend=backend, threads=threads) as session:
-        fed = read_inputs(inputs, session.inputs, options)
+        fed = read_inputs(inputs, session.inputs, options, session.metadata)
         start = time.perf_counter()
         results = session.run(fed)
         seconds = time.perf_counter() - start

@@ -13,13 +13,17 @@ import numpy.typing as npt
 from jitney.cli.images import SUFFIXES, ImageOptions, load_image
 from jitney.cli.options import split_named
 from jitney.errors import InvalidInput, IoError
+from jitney.input_format import InputFormat, input_formats
 from jitney.model import TensorInfo
 
 Array = npt.NDArray[Any]
 
 
-def read_inputs(arguments: Sequence[str], known: Sequence[TensorInfo], options: ImageOptions) -> dict[str, Array]:
+def read_inputs(
+    arguments: Sequence[str], known: Sequence[TensorInfo], options: ImageOptions, metadata: Mapping[str, str] | None = None
+) -> dict[str, Array]:
     """{input: array} from repeated --input options: NAME=FILE, or FILE alone (an .npz then holds inputs by name)."""
+    formats = {name: form for name, (form, _) in input_formats(metadata or {}).items()}
     by_name = {info.name: info for info in known}
     arrays: dict[str, Array] = {}
     for argument in arguments:
@@ -27,7 +31,7 @@ def read_inputs(arguments: Sequence[str], known: Sequence[TensorInfo], options: 
             loaded = _load_npz(Path(argument))
         else:
             name, text = split_named(argument, known, "input")
-            loaded = {name: _load_one(Path(text), by_name[name], options)}
+            loaded = {name: _load_one(Path(text), by_name[name], options, formats.get(name))}
         for name, array in loaded.items():
             if name in arrays:
                 raise InvalidInput(f"input '{name}' is given twice")
@@ -68,10 +72,10 @@ def _save(target: IO[bytes], suffix: str, arrays: dict[str, Array]) -> None:
                 np.lib.format.write_array(member, array)
 
 
-def _load_one(path: Path, info: TensorInfo, options: ImageOptions) -> Array:
+def _load_one(path: Path, info: TensorInfo, options: ImageOptions, form: InputFormat | None) -> Array:
     suffix = path.suffix.lower()
     if suffix in SUFFIXES:
-        return load_image(path, info, options)
+        return load_image(path, info, options, form)
     if suffix == ".npy":
         return cast(Array, _numpy_load(path))
     if suffix == ".npz":
