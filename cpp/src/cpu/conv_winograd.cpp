@@ -1,5 +1,6 @@
-// Convolution with 3×3 taps and stride 1 by Winograd's method, where that is the faster one.
+// Convolution with 3×3 taps and stride 1 by Winograd's method, with tiles of 4×4 or 2×2 results, where that is the faster one.
 #include <algorithm>
+#include <optional>
 
 #include "base/aligned.h"
 #include "cpu/conv_way.h"
@@ -12,6 +13,38 @@ namespace {
 /// Transformed inputs of up to so many bytes are made once, by all threads together; then the threads share out the filters, so
 /// that no weight is transformed twice. Beyond that, each thread takes blocks of tiles.
 constexpr std::size_t kSharedBytes = 1280 * 1024;
+
+/// What an image costs, in multiply-adds at full speed, with the factors that were measured for AVX2, AVX-512 and (in
+/// instructions) NEON.
+double direct_cost(const ConvProblem& problem) {
+  constexpr double kSlack = 1.06;
+  const double pixels = static_cast<double>(problem.geometry.output[1]) * static_cast<double>(problem.geometry.output[2]);
+  return kSlack * pixels * 9 * static_cast<double>(problem.channels) * static_cast<double>(problem.filters);
+}
+
+kernels::Winograd winograd_method(const ConvProblem& problem, std::ptrdiff_t tile) {
+  return {&kernels::winograd_kernel(active_isa(), tile), kernels::conv_kernel(active_isa()).gemm, problem.geometry,
+          problem.channels, problem.filters};
+}
+
+double winograd_cost(kernels::Winograd image) {
+  struct Transforms {
+    double input, output, weights;  // per channel, filter, and pair of both
+  };
+  const Transforms cost = image.kernel->tile == 4 ? Transforms{260, 280, 150} : Transforms{130, 90, 60};
+  constexpr double kSlack = 1.06;
+  const double call = 150.0 * static_cast<double>(image.kernel->lanes);  // of starting and ending a register tile
+  image.geometry.batch = 1;
+  const auto padded = [](std::size_t count, std::size_t unit) { return static_cast<double>((count + unit - 1) / unit * unit); };
+  const std::size_t nr = image.gemm->nr;
+  const double tiles = static_cast<double>(image.tiles()), points = static_cast<double>(image.kernel->points());
+  const double channels = static_cast<double>(image.channels), filters = padded(image.filters, nr);
+  const double panels = filters / static_cast<double>(nr);
+  const double blocks = padded(image.channels, image.channel_block()) / static_cast<double>(image.channel_block());
+  const double groups = static_cast<double>(kernels::RowGroups(image.tiles(), image.gemm->mr).count);
+  return points * (kSlack * tiles * channels * filters + groups * panels * blocks * call) + cost.weights * channels * filters +
+         tiles * (cost.input * padded(image.channels, image.kernel->lanes) + cost.output * filters);
+}
 
 class WinogradConv final : public ConvWay {
  public:
@@ -107,50 +140,32 @@ class WinogradConv final : public ConvWay {
   std::size_t scratch_at_ = 0, scratch_ = 0;  // bytes; scratch_ per worker
 };
 
-/// Costs for an image, in multiply-adds: the method needs a quarter of the products, but three transforms, and its matrices have
-/// a row per tile only.
-struct WinogradCost {
-  double winograd = 0, direct = 0;
-
-  bool wins() const { return winograd < direct; }
-};
-
-WinogradCost winograd_cost(const kernels::Winograd& method, const ConvProblem& problem) {
-  constexpr double kInput = 225, kOutput = 190, kWeights = 120;  // cost of the transforms, in multiply-adds
-  constexpr double kMargin = 1.15;                               // shorter products run less smoothly
-  kernels::Winograd image = method;
-  image.geometry.batch = 1;
-  const auto tiles = static_cast<double>(image.tiles());
-  const auto c = static_cast<double>(problem.channels), f = static_cast<double>(problem.filters);
-  const double products = tiles * static_cast<double>(method.kernel->points()) * c * f;
-  const double direct = static_cast<double>(image.geometry.pixels()) * 9 * c * f;
-  return {kMargin * products + tiles * (kInput * c + kOutput * f) + kWeights * c * f, direct};
-}
-
-std::string in_millions(double count) {
-  const auto tenths = static_cast<std::int64_t>(count / 1e5 + 0.5);
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " M";
-}
-
-kernels::Winograd winograd_method(const ConvProblem& problem) {
-  return {&kernels::winograd_kernel(active_isa(), 4), kernels::conv_kernel(active_isa()).gemm, problem.geometry, problem.channels,
-          problem.filters};
-}
-
 }  // namespace
 
 std::string winograd_verdict(const ConvProblem& problem) {
   if (!kernels::winograd_fits(problem.geometry)) return "Winograd's method wants 3×3 taps side by side and stride 1";
-  const WinogradCost cost = winograd_cost(winograd_method(problem), problem);
-  return "an image costs " + in_millions(cost.winograd) + " multiply-adds by Winograd's method, transforms included, and " +
-         in_millions(cost.direct) + " directly";
+  const auto in_millions = [](double count) {
+    const auto tenths = static_cast<std::int64_t>(count / 1e5 + 0.5);
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " M";
+  };
+  return "an image costs " + in_millions(winograd_cost(winograd_method(problem, 4))) +
+         " multiply-adds by Winograd's method with 4×4 tiles, " + in_millions(winograd_cost(winograd_method(problem, 2))) +
+         " with 2×2, transforms included, and " + in_millions(direct_cost(problem)) + " directly";
 }
 
 std::unique_ptr<ConvWay> winograd_conv(const ConvProblem& problem, std::size_t threads) {
   if (!kernels::winograd_fits(problem.geometry)) return nullptr;
-  const kernels::Winograd method = winograd_method(problem);
-  if (!winograd_cost(method, problem).wins()) return nullptr;
-  return std::make_unique<WinogradConv>(problem, method, threads);
+  double least = direct_cost(problem);
+  std::optional<kernels::Winograd> best;
+  for (const std::ptrdiff_t tile : {4, 2}) {
+    const kernels::Winograd method = winograd_method(problem, tile);
+    const double cost = winograd_cost(method);
+    if (cost >= least) continue;
+    least = cost;
+    best = method;
+  }
+  if (!best) return nullptr;
+  return std::make_unique<WinogradConv>(problem, *best, threads);
 }
 
 }  // namespace jitney::cpu

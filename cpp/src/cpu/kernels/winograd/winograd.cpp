@@ -64,7 +64,10 @@ void tile_pixels(const ConvArgs& args, const Tile& tile, std::ptrdiff_t reach, c
 }
 
 /// Floats between the points of a tile's transformed inputs.
-std::size_t channel_places(std::size_t channels) noexcept { return round_up(channels, kLine) + kLine; }
+std::size_t channel_places(std::size_t channels) noexcept {
+  const std::size_t places = round_up(channels, kLine);
+  return places % 128 == 0 ? places + kLine : places;
+}
 
 /// Floats between the points of transformed weights.
 std::size_t weight_places(const Winograd& method) noexcept { return method.channel_block() * method.gemm->nr + kLine; }

@@ -1,49 +1,67 @@
 // Winograd's transforms, written once for whichever V was included before. Included by f32_winograd_*.cpp only.
+//
+// Along one axis results come in pairs that share what they are made of. A tile's transform takes a pair of rows at a time from
+// what it loads again for each, so that what is between the two axes stays in 16 registers.
 #pragma once
 
+#include <iterator>
 #include <numbers>
+#include <type_traits>
+#include <utility>
 
 #include "cpu/kernels/winograd/winograd.h"
 
 namespace jitney::kernels {
 namespace {
 
-/// F(4, 3) along one axis.
+/// F(4, 3) along one axis. `at(i)` is element i of what is transformed.
 struct Tile4 {
   static constexpr std::size_t kTile = 4, kReach = 6;
   static constexpr float kA = std::numbers::sqrt2_v<float> / 2, kB = std::numbers::sqrt2_v<float>;  // the points
   // The products of their distances to the others.
   static constexpr float kScaleA = static_cast<float>(-1 / 1.5), kScaleB = static_cast<float>(1 / 6.0);
 
+  static constexpr std::size_t kPoints[][2] = {{0, 5}, {1, 2}, {3, 4}};
   /// Bᵀ·d
-  static void input(const V (&d)[kReach], V (&t)[kReach]) {
-    const V even_a = fma(d[2], set(-2.0f), d[4]), odd_a = fma(d[1], set(-2.0f), d[3]);
-    const V even_b = fma(d[2], set(-0.5f), d[4]), odd_b = fma(d[1], set(-0.5f), d[3]);
-    t[0] = fma(d[2], set(-2.5f), d[0]) + d[4];
-    t[1] = fma(odd_a, set(kA), even_a);
-    t[2] = fma(odd_a, set(-kA), even_a);
-    t[3] = fma(odd_b, set(kB), even_b);
-    t[4] = fma(odd_b, set(-kB), even_b);
-    t[5] = fma(d[3], set(-2.5f), d[1]) + d[5];
+  template <std::size_t kPair, typename At>
+  static void input(At at, V& first, V& second) {
+    if constexpr (kPair == 0) {
+      first = fma(at(2), set(-2.5f), at(0)) + at(4);
+      second = fma(at(3), set(-2.5f), at(1)) + at(5);
+    } else {
+      constexpr float kPoint = kPair == 1 ? kA : kB, kSquare = kPair == 1 ? -2.0f : -0.5f;
+      const V even = fma(at(2), set(kSquare), at(4)), odd = fma(at(1), set(kSquare), at(3));
+      first = fma(odd, set(kPoint), even);
+      second = fma(odd, set(-kPoint), even);
+    }
   }
   /// G·g
-  static void weights(const V (&g)[3], V (&u)[kReach]) {
-    const V even_a = fma(g[2], set(0.5f), g[0]), even_b = fma(g[2], set(2.0f), g[0]);
-    u[0] = g[0];
-    u[1] = fma(g[1], set(kA), even_a);
-    u[2] = fma(g[1], set(-kA), even_a);
-    u[3] = fma(g[1], set(kB), even_b);
-    u[4] = fma(g[1], set(-kB), even_b);
-    u[5] = g[2];
+  template <std::size_t kPair, typename At>
+  static void weights(At at, V& first, V& second) {
+    if constexpr (kPair == 0) {
+      first = at(0);
+      second = at(2);
+    } else {
+      constexpr float kPoint = kPair == 1 ? kA : kB, kSquare = kPair == 1 ? 0.5f : 2.0f;
+      const V even = fma(at(2), set(kSquare), at(0)), odd = at(1);
+      first = fma(odd, set(kPoint), even);
+      second = fma(odd, set(-kPoint), even);
+    }
   }
+
+  static constexpr std::size_t kResults[][2] = {{0, 2}, {1, 3}};
   /// Aᵀ·s
-  static void output(const V (&s)[kReach], V (&y)[kTile]) {
-    const V sum_a = s[1] + s[2], difference_a = s[1] - s[2];
-    const V sum_b = s[3] + s[4], difference_b = s[3] - s[4];
-    y[0] = fma(sum_b, set(kScaleB), fma(sum_a, set(kScaleA), s[0]));
-    y[1] = fma(difference_b, set(kScaleB * kB), difference_a * set(kScaleA * kA));
-    y[2] = fma(sum_b, set(kScaleB * 2), sum_a * set(kScaleA / 2));
-    y[3] = fma(difference_b, set(kScaleB * 2 * kB), fma(difference_a, set(kScaleA / 2 * kA), s[5]));
+  template <std::size_t kPair, typename At>
+  static void output(At at, V& first, V& second) {
+    if constexpr (kPair == 0) {
+      const V a = at(1) + at(2), b = at(3) + at(4);
+      first = fma(b, set(kScaleB), fma(a, set(kScaleA), at(0)));
+      second = fma(b, set(kScaleB * 2), a * set(kScaleA / 2));
+    } else {
+      const V a = at(1) - at(2), b = at(3) - at(4);
+      first = fma(b, set(kScaleB * kB), a * set(kScaleA * kA));
+      second = fma(b, set(kScaleB * 2 * kB), fma(a, set(kScaleA / 2 * kA), at(5)));
+    }
   }
 };
 
@@ -51,67 +69,89 @@ struct Tile4 {
 struct Tile2 {
   static constexpr std::size_t kTile = 2, kReach = 4;
 
-  static void input(const V (&d)[kReach], V (&t)[kReach]) {
-    t[0] = d[0] - d[2];
-    t[1] = d[2] + d[1];
-    t[2] = d[2] - d[1];
-    t[3] = d[3] - d[1];
+  static constexpr std::size_t kPoints[][2] = {{0, 3}, {1, 2}};
+  template <std::size_t kPair, typename At>
+  static void input(At at, V& first, V& second) {
+    if constexpr (kPair == 0) {
+      first = at(0) - at(2);
+      second = at(3) - at(1);
+    } else {
+      const V even = at(2), odd = at(1);
+      first = even + odd;
+      second = even - odd;
+    }
   }
-  static void weights(const V (&g)[3], V (&u)[kReach]) {
-    const V even = g[0] + g[2];
-    u[0] = g[0];
-    u[1] = even + g[1];
-    u[2] = even - g[1];
-    u[3] = g[2];
+  template <std::size_t kPair, typename At>
+  static void weights(At at, V& first, V& second) {
+    if constexpr (kPair == 0) {
+      first = at(0);
+      second = at(2);
+    } else {
+      const V even = at(0) + at(2), odd = at(1);
+      first = even + odd;
+      second = even - odd;
+    }
   }
-  static void output(const V (&s)[kReach], V (&y)[kTile]) {
-    y[0] = fma(s[1] + s[2], set(0.5f), s[0]);
-    y[1] = fma(s[1] - s[2], set(0.5f), s[3]);
+
+  static constexpr std::size_t kResults[][2] = {{0, 1}};
+  template <std::size_t kPair, typename At>
+  static void output(At at, V& first, V& second) {
+    first = fma(at(1) + at(2), set(0.5f), at(0));
+    second = fma(at(1) - at(2), set(0.5f), at(3));
   }
 };
+
+template <std::size_t... kIndex, typename Body>
+inline void for_each_index(std::index_sequence<kIndex...>, Body body) {
+  (body(std::integral_constant<std::size_t, kIndex>{}), ...);
+}
+template <std::size_t kCount, typename Body>
+inline void unrolled(Body body) {
+  for_each_index(std::make_index_sequence<kCount>{}, body);
+}
 
 template <typename Tile>
 void winograd_input(const float* const* pixels, std::size_t channels, float* v, std::size_t point_stride) {
   constexpr std::size_t kReach = Tile::kReach;
   for_each_vector(channels, [&](std::size_t c, auto part) {
-    V lines[kReach][kReach];  // [column][row], transformed along the height
-    for (std::size_t j = 0; j < kReach; ++j) {
-      V d[kReach];
-#pragma GCC unroll 6
-      for (std::size_t i = 0; i < kReach; ++i) d[i] = part.load(pixels[kReach * i + j] + c);
-      Tile::input(d, lines[j]);
-    }
-    float* to = v + c;
-    for (std::size_t i = 0; i < kReach; ++i) {
-      V d[kReach], t[kReach];
-#pragma GCC unroll 6
-      for (std::size_t j = 0; j < kReach; ++j) d[j] = lines[j][i];
-      Tile::input(d, t);
-#pragma GCC unroll 6
-      for (std::size_t j = 0; j < kReach; ++j, to += point_stride) part.store(to, t[j]);
-    }
+    unrolled<std::size(Tile::kPoints)>([&](auto rows) {
+      V line[2][kReach];
+      unrolled<kReach>([&](auto j) {
+        const auto at = [&](std::size_t i) { return part.load(pixels[kReach * i + j] + c); };
+        Tile::template input<rows>(at, line[0][j], line[1][j]);
+      });
+      unrolled<2>([&](auto half) {
+        float* to = v + Tile::kPoints[rows][half] * kReach * point_stride + c;
+        unrolled<std::size(Tile::kPoints)>([&](auto columns) {
+          V first, second;
+          Tile::template input<columns>([&](std::size_t j) { return line[half][j]; }, first, second);
+          part.store(to + Tile::kPoints[columns][0] * point_stride, first);
+          part.store(to + Tile::kPoints[columns][1] * point_stride, second);
+        });
+      });
+    });
   });
 }
 
 template <typename Tile>
 void winograd_weights(const float* w, std::size_t tap_stride, std::size_t count, float* u, std::size_t point_stride) {
-  constexpr std::size_t kReach = Tile::kReach;
   for (std::size_t i = 0; i < count; i += kLanes) {
-    V lines[3][kReach];  // [column][row], transformed along the height
-#pragma GCC unroll 3
-    for (std::size_t j = 0; j < 3; ++j) {
-      const V g[3] = {load(w + i + j * tap_stride), load(w + i + (3 + j) * tap_stride), load(w + i + (6 + j) * tap_stride)};
-      Tile::weights(g, lines[j]);
-    }
-    float* to = u + i;
-#pragma GCC unroll 6
-    for (std::size_t k = 0; k < kReach; ++k) {
-      const V g[3] = {lines[0][k], lines[1][k], lines[2][k]};
-      V t[kReach];
-      Tile::weights(g, t);
-#pragma GCC unroll 6
-      for (std::size_t j = 0; j < kReach; ++j, to += point_stride) store(to, t[j]);
-    }
+    unrolled<std::size(Tile::kPoints)>([&](auto rows) {
+      V line[2][3];
+      unrolled<3>([&](auto j) {
+        const auto at = [&](std::size_t k) { return load(w + i + (3 * k + j) * tap_stride); };
+        Tile::template weights<rows>(at, line[0][j], line[1][j]);
+      });
+      unrolled<2>([&](auto half) {
+        float* to = u + Tile::kPoints[rows][half] * Tile::kReach * point_stride + i;
+        unrolled<std::size(Tile::kPoints)>([&](auto columns) {
+          V first, second;
+          Tile::template weights<columns>([&](std::size_t j) { return line[half][j]; }, first, second);
+          store(to + Tile::kPoints[columns][0] * point_stride, first);
+          store(to + Tile::kPoints[columns][1] * point_stride, second);
+        });
+      });
+    });
   }
 }
 
@@ -121,31 +161,33 @@ void winograd_output(const WinogradTileOutput& given) {
   const WinogradTileOutput tile = given;  // a copy that y cannot overlap, so that its fields stay in registers
   const V low = set(tile.clamp.low), high = set(tile.clamp.high);
   for_each_vector(tile.columns, [&](std::size_t c, auto part) {
-    V lines[kReach][kTile];  // [column][row], restored along the height
-    for (std::size_t j = 0; j < kReach; ++j) {
-      V s[kReach];
-#pragma GCC unroll 6
-      for (std::size_t i = 0; i < kReach; ++i) s[i] = load(tile.sums + (kReach * i + j) * tile.point_stride + c);
-      Tile::output(s, lines[j]);
-    }
     const V bias = tile.bias != nullptr ? part.load(tile.bias + c) : zero();
-    for (std::size_t i = 0; i < tile.rows; ++i) {
-      V s[kReach], y[kTile];
-#pragma GCC unroll 6
-      for (std::size_t j = 0; j < kReach; ++j) s[j] = lines[j][i];
-      Tile::output(s, y);
-      float* to = tile.y + static_cast<std::ptrdiff_t>(i) * tile.row_stride + c;
-      const float* residual = tile.residual;
-      if (residual != nullptr)
-        residual += static_cast<std::ptrdiff_t>(i) * tile.residual_row_stride + static_cast<std::ptrdiff_t>(c);
-#pragma GCC unroll 4
-      for (std::size_t j = 0; j < kTile; ++j) {
-        if (j >= tile.across) break;
-        V x = y[j] + bias;
-        if (residual != nullptr) x = x + part.load(residual + static_cast<std::ptrdiff_t>(j) * tile.residual_pixel_stride);
-        part.store(to + static_cast<std::ptrdiff_t>(j) * tile.pixel_stride, at_most(at_least(x, low), high));
-      }
-    }
+    unrolled<std::size(Tile::kResults)>([&](auto rows) {
+      V line[2][kReach];
+      unrolled<kReach>([&](auto j) {
+        const auto at = [&](std::size_t i) { return load(tile.sums + (kReach * i + j) * tile.point_stride + c); };
+        Tile::template output<rows>(at, line[0][j], line[1][j]);
+      });
+      unrolled<2>([&](auto half) {
+        constexpr std::size_t kRow = Tile::kResults[rows][half];
+        if (kRow >= tile.rows) return;
+        V y[kTile];
+        unrolled<std::size(Tile::kResults)>([&](auto columns) {
+          Tile::template output<columns>([&](std::size_t j) { return line[half][j]; }, y[Tile::kResults[columns][0]],
+                                         y[Tile::kResults[columns][1]]);
+        });
+        float* to = tile.y + static_cast<std::ptrdiff_t>(kRow) * tile.row_stride + c;
+        const float* residual = tile.residual;
+        if (residual != nullptr)
+          residual += static_cast<std::ptrdiff_t>(kRow) * tile.residual_row_stride + static_cast<std::ptrdiff_t>(c);
+        unrolled<kTile>([&](auto j) {
+          if (j >= tile.across) return;
+          V x = y[j] + bias;
+          if (residual != nullptr) x = x + part.load(residual + static_cast<std::ptrdiff_t>(j) * tile.residual_pixel_stride);
+          part.store(to + static_cast<std::ptrdiff_t>(j) * tile.pixel_stride, at_most(at_least(x, low), high));
+        });
+      });
+    });
   });
 }
 
