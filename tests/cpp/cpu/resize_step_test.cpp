@@ -1,4 +1,6 @@
 // Resize and conv_transpose steps against the reference.
+#include <limits>
+
 #include "doctest/doctest.h"
 #include "harness.h"
 
@@ -27,13 +29,40 @@ TEST_CASE("resize: modes, coordinates, ranks, orders") {
   check_case(volume, 1e-6);
   Case bytes = make_case("resize", {{"mode", std::string("nearest")}},
                          {random(rng, DType::uint8, {1, 3, 14, 25}), numbers(DType::int64, {4}, {1, 3, 70, 54})});
-  CHECK(check_case(bytes) == "resize_nearest_nhwc");
+  CHECK(check_case(bytes) == "resize_nearest_planes");
   Case channels = make_case("resize", {{"mode", std::string("linear")}},
                             {random(rng, DType::float32, {1, 3, 4, 5}), numbers(DType::int64, {4}, {2, 5, 7, 4})});
   CHECK(check_case(channels) == "reference_resize");
   Case empty = make_case("resize", {{"mode", std::string("linear")}},
                          {random(rng, DType::float32, {0, 3, 4, 5}), numbers(DType::int64, {4}, {0, 3, 7, 4})});
   check_case(empty);
+}
+
+TEST_CASE("resize: few and many channels, up and down, infinities") {
+  std::mt19937 rng(5);
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (const std::int64_t channels : {1, 2, 3, 5, 8, 24}) {
+      for (const Storage& storage : {Storage{}, Storage{{0, 2, 3, 1}}, Storage{{0, 2, 3, 1}, 3, 1}, Storage{{}, 2}}) {
+        for (const std::vector<double>& sizes :
+             std::vector<std::vector<double>>{{26, 42}, {5, 9}, {13, 30}, {31, 21}, {4, 50}, {13, 5}, {1, 1}}) {
+          const auto c64 = static_cast<double>(channels);
+          for (const char* coordinates : {"half_pixel", "asymmetric"}) {
+            Case c = make_case("resize", {{"mode", std::string(mode)}, {"coordinates", std::string(coordinates)}},
+                               {random(rng, DType::float32, {2, channels, 13, 21}, storage),
+                                numbers(DType::int64, {4}, {2, c64, sizes[0], sizes[1]})});
+            CHECK(check_case(c, 2e-6).find("resize_") != std::string::npos);
+            c.output_gap = 2;
+            check_case(c, 2e-6);
+          }
+        }
+      }
+    }
+  }
+  // Taps that have no weight must not make NaN of an infinity.
+  Case c = make_case("resize", {{"mode", std::string("linear")}, {"coordinates", std::string("asymmetric")}},
+                     {random(rng, DType::float32, {1, 2, 9, 17}), numbers(DType::int64, {4}, {1, 2, 18, 34})});
+  static_cast<float*>(c.inputs[0].data())[40] = std::numeric_limits<float>::infinity();
+  check_case(c);
 }
 
 TEST_CASE("conv_transpose: strides, groups, dilations, epilogues") {
