@@ -183,7 +183,11 @@ py::dict take_profile(BoundSession& bound) {
   py::list events;
   for (const ProfileEvent& event : profile.events)
     events.append(py::make_tuple(event.step, event.thread, event.start, event.end));
+  py::list work;
+  for (const WorkerEvent& event : profile.work)
+    work.append(py::make_tuple(event.step, event.thread, event.worker, event.start, event.end, event.busy));
   py::dict result;
+  result["work"] = work;
   result["steps"] = describe(profile.steps);
   result["events"] = events;
   result["dropped"] = profile.dropped;

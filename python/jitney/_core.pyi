@@ -37,6 +37,7 @@ class Buffer(TypedDict):
 class Profile(TypedDict):
     steps: list[Step]
     events: list[tuple[int, int, int, int]]
+    work: list[tuple[int, int, int, int, int, int]]
     dropped: int
 
 class Plan(TypedDict):

@@ -72,7 +72,9 @@ class StepReport:
 
 @dataclass(frozen=True)
 class BufferReport:
-    """A part of the arena that is taken from one step to another, both included."""
+    """A part of the arena that is taken from one step to another, both included.
+
+    `last` is the number of steps if it is read after them, as a plan goes on elsewhere."""
 
     written_by: str
     """The nodes that write it, or "workspace of" a node."""
@@ -118,6 +120,23 @@ class ProfileEvent:
 
 
 @dataclass(frozen=True)
+class WorkerEvent:
+    """What one thread did in one execution of a step whose loops were spread over several."""
+
+    step: int
+    thread: int
+    """The caller's."""
+    worker: int
+    """0: the caller itself."""
+    start: int
+    """Of its first piece of work."""
+    end: int
+    """Of its last one."""
+    busy: int
+    """Nanoseconds in all its pieces."""
+
+
+@dataclass(frozen=True)
 class Profile:
     """What a session with profile=True has seen. Steps of a loop's body lie within the loop's own event."""
 
@@ -126,9 +145,12 @@ class Profile:
     events: tuple[ProfileEvent, ...]
     dropped: int
     """Events beyond a million are counted only."""
+    work: tuple[WorkerEvent, ...] = ()
+    """With more than one thread: who worked when."""
 
     @staticmethod
     def from_core(profile: _core.Profile) -> Profile:
         """From the core's dictionaries."""
         events = tuple(ProfileEvent(*event) for event in profile["events"])
-        return Profile(tuple(map(StepReport.from_core, profile["steps"])), events, profile["dropped"])
+        work = tuple(WorkerEvent(*event) for event in profile["work"])
+        return Profile(tuple(map(StepReport.from_core, profile["steps"])), events, profile["dropped"], work)

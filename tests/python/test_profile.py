@@ -86,3 +86,24 @@ def test_buffers_of_a_plan(conv: Path) -> None:
 def test_machine_peak() -> None:
     flops, bytes_read = _core.machine_peak(1)
     assert 1e8 < flops < 1e13 and 1e7 < bytes_read < 1e13
+
+
+def test_work_of_threads(tmp_path: Path) -> None:
+    """A product that is worth several threads tells what each of them did."""
+    weight = np.random.default_rng(0).standard_normal((512, 512)).astype(np.float32)
+    proto = make_onnx(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        [("x", TensorProto.FLOAT, [256, 512])],
+        [("y", TensorProto.FLOAT, None)],
+        {"w": weight},
+    )
+    jitney.convert(proto.SerializeToString(), tmp_path / "product.jny", verify=False)
+    with jitney.Session(tmp_path / "product.jny", profile=True, threads=2) as session:
+        for _ in range(20):
+            session.run(np.ones((256, 512), np.float32))
+        profile = session.take_profile()
+    steps = [event for event in profile.events if event.step >= 0]
+    assert profile.work and {event.worker for event in profile.work} <= {0, 1}
+    for event in profile.work:
+        assert any(step.start <= event.start <= event.end <= step.end and step.step == event.step for step in steps)
+        assert 0 < event.busy <= event.end - event.start

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jitney.profiling import summarise
-from jitney.reports import Profile, ProfileEvent, StepReport
+from jitney.reports import Profile, ProfileEvent, StepReport, WorkerEvent
 
 SHAPE = ("--shape", "x=1,3,32,32", "--runs", "3", "--threads", "1")
 
@@ -94,3 +94,13 @@ def test_times_inside_a_loop_are_counted_once() -> None:
 
 def test_nothing_ran() -> None:
     assert summarise(Profile((), (), 0)).steps == ()
+
+
+def test_how_busy_the_threads_were() -> None:
+    """Two executions of a step on two threads: 40 + 60 of 2 · 100, then 50 of 2 · 50; the other step was not shared out."""
+    events = tuple(ProfileEvent(index, 0, start, end) for index, start, end in ((-1, 0, 110), (0, 0, 100), (1, 100, 110)))
+    later = tuple(ProfileEvent(index, 0, start, end) for index, start, end in ((-1, 200, 260), (0, 200, 250), (1, 250, 260)))
+    work = (WorkerEvent(0, 0, 0, 5, 95, 40), WorkerEvent(0, 0, 1, 9, 99, 60), WorkerEvent(0, 0, 1, 200, 250, 50))
+    measured = summarise(Profile((step("a"), step("b")), events + later, 0, work), threads=2)
+    assert [times.busy for times in measured.steps] == [0.5, 0.5]
+    assert len(measured.work) in (1, 2)

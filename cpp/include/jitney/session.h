@@ -65,7 +65,8 @@ struct StepReport {
   std::uint64_t nanoseconds = 0;  ///< total over all runs, likewise
 };
 
-/// A part of the arena that is taken from one step to another, both included.
+/// A part of the arena that is taken from one step to another, both included; `last` is the number of steps if it is read after
+/// them, as a plan goes on elsewhere.
 struct BufferReport {
   std::string written_by;  ///< the nodes that write it, or "workspace of" a node
   std::uint64_t offset = 0;
@@ -88,10 +89,21 @@ struct ProfileEvent {
   std::uint64_t end = 0;
 };
 
+/// What one thread did in one execution of a step whose loops were spread over several.
+struct WorkerEvent {
+  std::int64_t step = 0;     ///< index into Profile::steps
+  std::uint32_t thread = 0;  ///< of the caller
+  std::uint32_t worker = 0;  ///< 0: the caller itself
+  std::uint64_t start = 0;   ///< of its first piece of work; nanoseconds as in ProfileEvent
+  std::uint64_t end = 0;     ///< of its last one
+  std::uint64_t busy = 0;    ///< nanoseconds in all its pieces
+};
+
 /// What a session with SessionOptions::profile has seen. Steps of a loop's body lie within the loop's own event.
 struct Profile {
   std::vector<StepReport> steps;  ///< of all plans that ran, those of loops' bodies included
   std::vector<ProfileEvent> events;
+  std::vector<WorkerEvent> work;
   std::uint64_t dropped = 0;  ///< events beyond a million are counted only
 };
 

@@ -17,6 +17,15 @@ inline std::int64_t piece_size(double nanoseconds_per_item) {
   return static_cast<std::int64_t>(std::clamp(kPieceNanoseconds / std::max(nanoseconds_per_item, 0.01), 1.0, 1e9));
 }
 
+/// body(index, worker) for all indices, on the pool's threads.
+template <typename Body>
+void on_all_threads(const StepRun& run, std::size_t count, const Body& body) {
+  run.pool->parallel_for(run.threads, count, [&](std::size_t index, std::size_t worker) {
+    const WorkerWatch::Span span(run.watch, worker);
+    body(index, worker);
+  });
+}
+
 /// body(begin, end, worker) over pieces of [0, count); `piece` items each, the last shorter. Inline if one piece is all.
 template <typename Body>
 void parallel_ranges(const StepRun& run, std::int64_t count, std::int64_t piece, const Body& body) {
@@ -31,7 +40,7 @@ void parallel_ranges(const StepRun& run, std::int64_t count, std::int64_t piece,
     const std::int64_t begin = static_cast<std::int64_t>(index) * piece;
     body(begin, std::min(begin + piece, count), worker);
   };
-  run.pool->parallel_for(run.threads, static_cast<std::size_t>(pieces), one);
+  on_all_threads(run, static_cast<std::size_t>(pieces), one);
 }
 
 /// body(task, worker) for tasks that cost about so much in all; on the caller alone if that is little.
@@ -40,7 +49,7 @@ void parallel_tasks(const StepRun& run, std::size_t tasks, double nanoseconds, c
   if (run.threads <= 1 || tasks <= 1 || nanoseconds < 2 * kPieceNanoseconds) {
     for (std::size_t task = 0; task < tasks; ++task) body(task, std::size_t{0});
   } else {
-    run.pool->parallel_for(run.threads, tasks, body);
+    on_all_threads(run, tasks, body);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "base/worker_watch.h"
 #include "jitney/tensor.h"
 #include "ops/op.h"
 
@@ -96,6 +97,7 @@ struct StepRun {
   void* workspace = nullptr;       // 64-byte aligned, Step::workspace bytes, contents undefined
   ThreadPool* pool = nullptr;
   std::size_t threads = 1;
+  WorkerWatch* watch = nullptr;  // notes who works when, if the session profiles
 };
 
 /// A node (or several) made ready to run: kernel chosen, weights packed, all sizes fixed. Immutable; runs on many threads at

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "ops/region_copy.h"
 #include "plan/key_inputs.h"
@@ -48,7 +49,9 @@ Error of_model(const Error& error, const detail::ModelData& model) {
 class Run {
  public:
   Run(const Engine& engine, ExecutionContext& context, const BindOutputs& bind)
-      : engine_(engine), context_(context), bind_(bind) {}
+      : engine_(engine), context_(context), bind_(bind) {
+    if (engine.recorder != nullptr && engine.threads > 1) watch_.emplace(engine.threads);
+  }
 
   void go(std::shared_ptr<CachedPlan> plan) {
     for (std::size_t depth = 0; plan; ++depth) {
@@ -122,6 +125,8 @@ class Run {
       run.workspace = address(level, step.workspace);
       run.pool = &engine_.pool;
       run.threads = engine_.threads;
+      run.watch = watch_ ? &*watch_ : nullptr;
+      if (watch_) watch_->reset();
       const Recorder::Clock::time_point start = now();
       try {
         step.step->run(run);
@@ -134,7 +139,7 @@ class Run {
       const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(end - start);
       cached->runs[i].fetch_add(1, std::memory_order_relaxed);
       cached->nanoseconds[i].fetch_add(static_cast<std::uint64_t>(spent.count()), std::memory_order_relaxed);
-      engine_.recorder->step(cached, i, start, end);
+      engine_.recorder->step(cached, i, start, end, run.watch);
     }
   }
 
@@ -210,6 +215,7 @@ class Run {
   const Engine& engine_;
   ExecutionContext& context_;
   const BindOutputs& bind_;
+  std::optional<WorkerWatch> watch_;
 };
 
 /// `error`, with advice if it has none: sizes that the inputs allow may still not suit what the network does with them.

@@ -7,10 +7,16 @@
 
 namespace jitney {
 
-void Recorder::step(const std::shared_ptr<CachedPlan>& plan, std::size_t step, Clock::time_point start, Clock::time_point end) {
+void Recorder::step(const std::shared_ptr<CachedPlan>& plan, std::size_t step, Clock::time_point start, Clock::time_point end,
+                    const WorkerWatch* watch) {
   const std::lock_guard lock(mutex_);
   plans_.try_emplace(plan->id, plan);
-  add(plan->id, step, start, end);
+  const std::optional<std::uint32_t> thread = add(plan->id, step, start, end);
+  if (watch == nullptr || !thread) return;
+  for (std::size_t worker = 0; worker < watch->records().size(); ++worker) {
+    const WorkerWatch::Record& record = watch->records()[worker];
+    if (record.tasks != 0) work_.push_back({plan->id, step, *thread, static_cast<std::uint32_t>(worker), record});
+  }
 }
 
 void Recorder::run(Clock::time_point start, Clock::time_point end) {
@@ -18,16 +24,17 @@ void Recorder::run(Clock::time_point start, Clock::time_point end) {
   add(0, 0, start, end);
 }
 
-void Recorder::add(std::uint64_t plan, std::size_t step, Clock::time_point start, Clock::time_point end) {
+std::optional<std::uint32_t> Recorder::add(std::uint64_t plan, std::size_t step, Clock::time_point start, Clock::time_point end) {
   if (events_.size() >= kMostEvents) {
     ++dropped_;
-    return;
+    return std::nullopt;
   }
   const std::thread::id caller = std::this_thread::get_id();
   const auto known = std::ranges::find(threads_, caller);
   const auto thread = static_cast<std::uint32_t>(known - threads_.begin());
   if (known == threads_.end()) threads_.push_back(caller);
   events_.push_back({plan, step, thread, start, end});
+  return thread;
 }
 
 Profile Recorder::take() {
@@ -46,7 +53,13 @@ Profile Recorder::take() {
     const std::int64_t step = event.plan == 0 ? -1 : static_cast<std::int64_t>(first[event.plan] + event.step);
     profile.events.push_back({step, event.thread, since(event.start), since(event.end)});
   }
+  for (const Work& work : work_) {
+    const auto busy = std::chrono::duration_cast<std::chrono::nanoseconds>(work.record.busy).count();
+    profile.work.push_back({static_cast<std::int64_t>(first[work.plan] + work.step), work.thread, work.worker,
+                            since(work.record.first), since(work.record.last), static_cast<std::uint64_t>(busy)});
+  }
   profile.dropped = dropped_;
+  work_.clear();
   events_.clear();
   plans_.clear();
   dropped_ = 0;

@@ -65,7 +65,7 @@ def command(
         profile = _run(session, fed, runs)
         plan = session.plan_report({name: array.shape for name, array in fed.items()})
     machine = measure_machine(report.threads)
-    measured = summarise(profile)
+    measured = summarise(profile, report.threads)
     shown = ", ".join(f"{name}={list(array.shape)}" for name, array in fed.items())
     facts = {"model": str(model), "inputs": shown, "backend": f"{report.backend}, {report.isa}", "threads": str(report.threads)}
     if html is not None:
@@ -102,7 +102,22 @@ def _run(session: Session, fed: Mapping[str, npt.NDArray[Any]], runs: int) -> Pr
 def _show(measured: Measured, machine: Machine, steps: Sequence[StepTimes]) -> None:
     whole = measured.total + measured.between
     console.table(
-        ("ms>", "least>", "%>", "MFLOP>", "GFLOP/s>", "% peak>", "MB>", "GB/s>", "% mem>", "op", "kernel", "outputs", "node"),
+        (
+            "ms>",
+            "least>",
+            "%>",
+            "MFLOP>",
+            "GFLOP/s>",
+            "% peak>",
+            "MB>",
+            "GB/s>",
+            "% mem>",
+            "% busy>",
+            "op",
+            "kernel",
+            "outputs",
+            "node",
+        ),
         [
             (
                 f"{step.median / 1e6:.3f}",
@@ -114,6 +129,7 @@ def _show(measured: Measured, machine: Machine, steps: Sequence[StepTimes]) -> N
                 f"{step.bytes / 1e6:.2f}",
                 f"{step.bytes_per_second / 1e9:.1f}",
                 f"{100 * step.bytes_per_second / machine.bytes_per_second:.0f}",
+                f"{100 * step.busy:.0f}",
                 ("  " if step.inside_loop else "") + step.report.op + (f" ×{step.calls}" if step.calls > 1 else ""),
                 step.report.kernel,
                 " ".join(str(list(shape)) for shape in step.report.outputs),
@@ -160,6 +176,7 @@ def _as_dict(measured: Measured, machine: Machine, plan: PlanReport, steps: Sequ
                 "share": step.median / max(measured.total + measured.between, 1),
                 "calls": step.calls,
                 "inside_loop": step.inside_loop,
+                "busy": step.busy,
                 "flops": step.flops,
                 "flops_per_second": step.flops_per_second,
                 "of_peak": step.flops_per_second / machine.flops_per_second,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import statistics
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jitney import _core
-from jitney.reports import Profile, ProfileEvent, StepReport
+from jitney.reports import Profile, ProfileEvent, StepReport, WorkerEvent
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class StepTimes:
     calls: int
     """Executions per run, in the run that took the median time."""
     inside_loop: bool
+    busy: float = 1.0
+    """How much of all threads' time was work in loops that were spread over them (the median over executions); where none was,
+    the caller's part."""
 
     @property
     def flops(self) -> float:
@@ -70,6 +74,8 @@ class Measured:
     """Nanoseconds of a run (the median) in which no step ran: planning, copies of inputs, the walk over the steps."""
     timeline: tuple[ProfileEvent, ...]
     """The run that took the median time, then its steps; `step` is an index into `steps`."""
+    work: tuple[WorkerEvent, ...] = ()
+    """What the threads did in that run."""
 
     @property
     def total(self) -> float:
@@ -77,8 +83,8 @@ class Measured:
         return sum(step.median for step in self.steps)
 
 
-def summarise(profile: Profile) -> Measured:
-    """Times per step over all runs of the profile, which must be of one thread and one set of shapes."""
+def summarise(profile: Profile, threads: int = 1) -> Measured:
+    """Times per step over all runs of the profile, which must be of one caller and one set of shapes."""
     runs = sorted((event for event in profile.events if event.step < 0), key=lambda event: event.start)
     steps = sorted((event for event in profile.events if event.step >= 0), key=lambda event: (event.start, -event.end))
     by_run = [_within(run, steps) for run in runs]
@@ -97,15 +103,45 @@ def summarise(profile: Profile) -> Measured:
     calls = _counted(by_run[typical] if runs else ())
     position = {step: index for index, step in enumerate(order)}
     timeline = [runs[typical], *by_run[typical]] if runs else []
+    busy = _busy_parts(steps, profile.work, threads)
+    work = [event for event in profile.work if runs and runs[typical].start <= event.start and event.end <= runs[typical].end]
     return Measured(
         tuple(
-            StepTimes(profile.steps[step], min(spent[step]), statistics.median(spent[step]), calls.get(step, 0), step in inner)
+            StepTimes(
+                profile.steps[step],
+                min(spent[step]),
+                statistics.median(spent[step]),
+                calls.get(step, 0),
+                step in inner,
+                busy.get(step, 1 / threads),
+            )
             for step in order
         ),
         tuple(times),
         statistics.median(between) if between else 0.0,
-        tuple(ProfileEvent(position.get(event.step, -1), event.thread, event.start, event.end) for event in timeline),
+        tuple(replace(event, step=position.get(event.step, -1)) for event in timeline),
+        tuple(replace(event, step=position[event.step]) for event in work),
     )
+
+
+def _busy_parts(steps: Sequence[ProfileEvent], work: Sequence[WorkerEvent], threads: int) -> dict[int, float]:
+    """Of steps that were spread over threads: how much of all threads' time, from a step's start to its end, was work."""
+    done: dict[tuple[int, int], int] = defaultdict(int)  # by step, and by the start of its execution
+    starts: dict[tuple[int, int], list[ProfileEvent]] = defaultdict(list)
+    for event in steps:
+        starts[event.step, event.thread].append(event)
+    keys = {key: [event.start for event in events] for key, events in starts.items()}
+    for piece in work:
+        key = (piece.step, piece.thread)
+        index = bisect_right(keys.get(key, []), piece.start) - 1
+        if index >= 0:
+            done[piece.step, keys[key][index]] += piece.busy
+    parts: dict[int, list[float]] = defaultdict(list)
+    for (step, _), events in starts.items():
+        for event in events:
+            if (step, event.start) in done:
+                parts[step].append(done[step, event.start] / max(1, (event.end - event.start) * threads))
+    return {step: statistics.median(values) for step, values in parts.items()}
 
 
 def _within(run: ProfileEvent, steps: Iterable[ProfileEvent]) -> list[ProfileEvent]:

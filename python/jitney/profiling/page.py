@@ -42,10 +42,13 @@ def _data(title: str, facts: dict[str, str], measured: Measured, machine: Machin
                 "flops": step.flops,
                 "bytes": step.bytes,
                 "inner": step.inside_loop,
+                "busy": step.busy,
             }
             for step in measured.steps
         ],
         "timeline": [[event.step, event.start - origin, event.end - origin] for event in measured.timeline],
+        "threads": machine.threads,
+        "work": [[event.step, event.worker, event.start - origin, event.end - origin, event.busy] for event in measured.work],
         "plan": {
             "arena": plan.memory.arena_bytes,
             "bound": plan.memory.lower_bound_bytes,
