@@ -91,6 +91,14 @@ inline V scale_by_power(V a, V n) {
 }
 /// The number whose sign and exponent are the last nine bits of a's representation, and whose fraction is zero.
 inline V power_from_bits(V a) { return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a.v), 23))}; }
+/// A positive normal number as fraction · 2^exponent with the fraction in [0.5, 1).
+inline V exponent_of(V a) {
+  return {_mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(_mm256_castps_si256(a.v), 23), _mm256_set1_epi32(126)))};
+}
+inline V fraction_of(V a) {
+  const __m256 bits = _mm256_castsi256_ps(_mm256_set1_epi32(0x007FFFFF));
+  return {_mm256_or_ps(_mm256_and_ps(a.v, bits), _mm256_set1_ps(0.5f))};
+}
 
 }  // namespace
 }  // namespace jitney::kernels

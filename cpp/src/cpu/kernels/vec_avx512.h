@@ -65,6 +65,14 @@ inline V scale_by_power(V a, V n) {
   return {_mm512_maskz_scalef_ps(0xFFFF, a.v, n.v)};
 }
 inline V power_from_bits(V a) { return {_mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xFFFF, _mm512_castps_si512(a.v), 23))}; }
+inline V exponent_of(V a) {
+  const __m512i bits = _mm512_maskz_srli_epi32(0xFFFF, _mm512_castps_si512(a.v), 23);
+  return {_mm512_maskz_cvtepi32_ps(0xFFFF, _mm512_sub_epi32(bits, _mm512_set1_epi32(126)))};
+}
+inline V fraction_of(V a) {
+  const __m512 bits = _mm512_castsi512_ps(_mm512_set1_epi32(0x007FFFFF));
+  return {_mm512_or_ps(_mm512_and_ps(a.v, bits), _mm512_set1_ps(0.5f))};
+}
 
 }  // namespace
 }  // namespace jitney::kernels

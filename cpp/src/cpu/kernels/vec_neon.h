@@ -76,6 +76,11 @@ inline V scale_by_power(V a, V n) {
   return {vmulq_f32(vmulq_f32(a.v, vreinterpretq_f32_s32(first)), vreinterpretq_f32_s32(second))};
 }
 inline V power_from_bits(V a) { return {vreinterpretq_f32_s32(vshlq_n_s32(vreinterpretq_s32_f32(a.v), 23))}; }
+inline V exponent_of(V a) {
+  const uint32x4_t bits = vshrq_n_u32(vreinterpretq_u32_f32(a.v), 23);
+  return {vcvtq_f32_s32(vsubq_s32(vreinterpretq_s32_u32(bits), vdupq_n_s32(126)))};
+}
+inline V fraction_of(V a) { return {vbslq_f32(vdupq_n_u32(0x007FFFFF), a.v, vdupq_n_f32(0.5f))}; }
 
 }  // namespace
 }  // namespace jitney::kernels

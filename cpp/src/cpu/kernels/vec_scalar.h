@@ -107,6 +107,14 @@ inline V scale_by_power(V a, V n) {
 inline V power_from_bits(V a) {
   return each([=](std::size_t i) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(a.v[i]) << 23); });
 }
+inline V exponent_of(V a) {
+  return each(
+      [=](std::size_t i) { return static_cast<float>(static_cast<int>(std::bit_cast<std::uint32_t>(a.v[i]) >> 23) - 126); });
+}
+inline V fraction_of(V a) {
+  return each(
+      [=](std::size_t i) { return std::bit_cast<float>((std::bit_cast<std::uint32_t>(a.v[i]) & 0x007FFFFFU) | 0x3F000000U); });
+}
 
 }  // namespace
 }  // namespace jitney::kernels

@@ -1,10 +1,73 @@
 // Elementwise kernels, written once for whichever V was included before. Included by f32_elementwise_*.cpp only.
 #pragma once
 
+#include <limits>
+
 #include "cpu/kernels/elementwise/elementwise.h"
 
 namespace jitney::kernels {
 namespace {
+
+/// log(1 + f) + exponent·ln 2 for f in (√½ − 1, √2 − 1): Cephes' polynomial.
+inline V log_of_parts(V f, V exponent) {
+  const V z = f * f;
+  V p = set(7.0376836292e-2f);
+  p = fma(p, f, set(-1.1514610310e-1f));
+  p = fma(p, f, set(1.1676998740e-1f));
+  p = fma(p, f, set(-1.2420140846e-1f));
+  p = fma(p, f, set(1.4249322787e-1f));
+  p = fma(p, f, set(-1.6668057665e-1f));
+  p = fma(p, f, set(2.0000714765e-1f));
+  p = fma(p, f, set(-2.4999993993e-1f));
+  p = fma(p, f, set(3.3333331174e-1f));
+  V y = p * f * z;
+  y = fma(exponent, set(-2.12194440e-4f), y);
+  y = fma(z, set(-0.5f), y);
+  return fma(exponent, set(0.693359375f), f + y);
+}
+
+inline V log(V x) {
+  constexpr float kLeast = std::numeric_limits<float>::min(), kInfinity = std::numeric_limits<float>::infinity();
+  const Mask small = x < set(kLeast);
+  const V normal = select(small, x * set(8388608.0f), x);  // 2^23
+  V exponent = exponent_of(normal) - select(small, set(23.0f), zero());
+  V f = fraction_of(normal);
+  const Mask low = f < set(0.70710678118654752f);
+  exponent = exponent - select(low, set(1.0f), zero());
+  f = select(low, f + f, f) - set(1.0f);
+  V y = log_of_parts(f, exponent);
+  y = select(zero() < x, y, select(x < zero(), set(std::numeric_limits<float>::quiet_NaN()), set(-kInfinity)));
+  y = y + x * zero();  // NaN stays NaN
+  return select(set(std::numeric_limits<float>::max()) < x, x, y);
+}
+
+/// log(1 + u) for u in [0, 1].
+inline V log_one_more(V u) {
+  const Mask high = set(0.41421356237f) < u;
+  const V f = select(high, (u - set(1.0f)) * set(0.5f), u);
+  return log_of_parts(f, select(high, set(1.0f), zero()));
+}
+
+inline V softplus(V x) { return relu(x) + log_one_more(exp(negate(abs(x)))); }
+
+/// e^x − 1 for x ≤ 0.
+inline V exp_minus_one(V x) {
+  x = at_least(x, set(-104.0f));
+  const V n = round_even(x * set(1.44269504088896341f));
+  V r = fma(n, set(-0.693359375f), x);
+  r = fma(n, set(2.12194440e-4f), r);
+  V p = set(1.9875691500e-4f);
+  p = fma(p, r, set(1.3981999507e-3f));
+  p = fma(p, r, set(8.3334519073e-3f));
+  p = fma(p, r, set(4.1665795894e-2f));
+  p = fma(p, r, set(1.6666665459e-1f));
+  p = fma(p, r, set(5.0000001201e-1f));
+  const V power = scale_by_power(set(1.0f), n);
+  return fma(power, fma(p, r * r, r), power - set(1.0f));
+}
+inline V elu(V x, V alpha) { return select(x < zero(), alpha * exp_minus_one(at_most(x, zero())), x); }
+inline V celu(V x, V alpha) { return select(x < zero(), alpha * exp_minus_one(at_most(x / alpha, zero())), x); }
+inline V sign(V x) { return select(zero() < x, set(1.0f), select(x < zero(), set(-1.0f), x)); }
 
 #define JITNEY_VECTOR_UNARY(X)                  \
   X(neg, negate(x))                             \
@@ -25,7 +88,16 @@ namespace {
   X(hard_sigmoid, hard_sigmoid(x, alpha, beta)) \
   X(gelu, gelu(x))                              \
   X(gelu_tanh, gelu_tanh(x))                    \
-  X(clip, clip(x, alpha, beta))
+  X(clip, clip(x, alpha, beta))                 \
+  X(log, log(x))                                \
+  X(softplus, softplus(x))                      \
+  X(mish, x* tanh(softplus(x)))                 \
+  X(softsign, x / (set(1.0f) + abs(x)))         \
+  X(sign, sign(x))                              \
+  X(elu, elu(x, alpha))                         \
+  X(celu, celu(x, alpha))                       \
+  X(selu, beta* elu(x, alpha))                  \
+  X(thresholded_relu, select(alpha < x, x, zero()))
 
 #define JITNEY_VECTOR_BINARY(X) \
   X(add, a + b)                 \
