@@ -32,13 +32,11 @@ inline V exp_decay(V x) {
   const V n = t - shift;
   V r = fma(n, set(-0.693359375f), x);
   r = fma(n, set(2.12194440e-4f), r);
-  V p = set(1.9875691500e-4f);
-  p = fma(p, r, set(1.3981999507e-3f));
-  p = fma(p, r, set(8.3334519073e-3f));
-  p = fma(p, r, set(4.1665795894e-2f));
-  p = fma(p, r, set(1.6666665459e-1f));
-  p = fma(p, r, set(5.0000001201e-1f));
-  p = fma(p, r * r, r) + set(1.0f);
+  // Pairs instead of a chain: a processor waits for the result of each step, and has others to do meanwhile.
+  const V square = r * r;
+  const V high =
+      fma(fma(set(1.9875691500e-4f), r, set(1.3981999507e-3f)), square, fma(set(8.3334519073e-3f), r, set(4.1665795894e-2f)));
+  const V p = fma(fma(high, square, fma(set(1.6666665459e-1f), r, set(5.0000001201e-1f))), square, r) + set(1.0f);
   return p * power_from_bits(t);
 }
 

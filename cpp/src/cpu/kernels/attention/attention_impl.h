@@ -36,41 +36,48 @@ inline float largest(std::size_t n, const float* x) {
   return across(top, [](float a, float b) { return a > b ? a : b; });
 }
 
+/// Adds the bias to a row of scores, up to a whole number of vectors, and replaces those that the mask hides.
+inline void shift_and_hide(const SoftenArgs& a, std::ptrdiff_t row, std::size_t padded, float* x) {
+  if (a.bias != nullptr) {
+    const float* bias = a.bias + row * a.bias_row;
+    if (a.bias_key == 0) {
+      for (std::size_t i = 0; i < padded; i += kLanes) store(x + i, load(x + i) + set(*bias));
+    } else {
+      for_each_vector(a.keys, [&](std::size_t i, auto part) { store(x + i, load(x + i) + part.load(bias + i)); });
+    }
+  }
+  if (a.mask == nullptr) return;
+  const std::uint8_t* mask = a.mask + row * a.mask_row;
+  if (a.mask_key == 1) {
+    for (std::size_t i = 0; i < a.keys; ++i) x[i] = mask[i] != 0 ? x[i] : a.masked;
+  } else if (*mask == 0) {
+    for (std::size_t i = 0; i < a.keys; ++i) x[i] = a.masked;
+  }
+}
+
+/// What powers are taken relative to. Where a row has seen no key yet, they are all to be 0, not those of -inf + inf.
+inline float base_of(float top) { return top == -std::numeric_limits<float>::infinity() ? 0.0f : top; }
+
+// All tops first: the powers of a row would have to wait for its own.
 void soften(const SoftenArgs& a) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::size_t padded = (a.keys + kLanes - 1) / kLanes * kLanes;
-  for (std::size_t r = 0; r < a.rows; ++r) {
-    const auto row = static_cast<std::ptrdiff_t>(r);
-    float* const x = a.scores + row * a.stride;
-    if (a.bias != nullptr) {
-      const float* bias = a.bias + row * a.bias_row;
-      if (a.bias_key == 0) {
-        for (std::size_t i = 0; i < padded; i += kLanes) store(x + i, load(x + i) + set(*bias));
-      } else {
-        for_each_vector(a.keys, [&](std::size_t i, auto part) { store(x + i, load(x + i) + part.load(bias + i)); });
-      }
-    }
-    if (a.mask != nullptr) {
-      const std::uint8_t* mask = a.mask + row * a.mask_row;
-      if (a.mask_key == 1) {
-        for (std::size_t i = 0; i < a.keys; ++i) x[i] = mask[i] != 0 ? x[i] : a.masked;
-      } else if (*mask == 0) {
-        for (std::size_t i = 0; i < a.keys; ++i) x[i] = a.masked;
-      }
-    }
+  float* x = a.scores;
+  for (std::size_t r = 0; r < a.rows; ++r, x += a.stride) {
+    shift_and_hide(a, static_cast<std::ptrdiff_t>(r), padded, x);
     const float block_top = largest(padded, x), old = a.top[r];
-    const float top = block_top > old ? block_top : old;
-    // Where a row has seen no key yet, all its powers are to be 0, not those of -inf + inf.
-    const float base = top == -kInfinity ? 0.0f : top;
-    const V minus = set(base);
+    a.top[r] = block_top > old ? block_top : old;
+    const float base = base_of(a.top[r]);
+    a.factor[r] = old == base ? 1.0f : first_of(exp_decay(set(old - base)));
+  }
+  x = a.scores;
+  for (std::size_t r = 0; r < a.rows; ++r, x += a.stride) {
+    const V base = set(base_of(a.top[r]));
     V sum = zero();
     for (std::size_t i = 0; i < padded; i += kLanes) {
-      const V power = exp_decay(load(x + i) - minus);
+      const V power = exp_decay(load(x + i) - base);
       store(x + i, power);
       sum = sum + power;
     }
-    a.top[r] = top;
-    a.factor[r] = old == base ? 1.0f : first_of(exp_decay(set(old - base)));
     a.sum[r] = a.sum[r] * static_cast<double>(a.factor[r]) + static_cast<double>(sum_of(sum));
   }
 }
