@@ -5,7 +5,6 @@
 #include <array>
 
 #include "cpu/kernels/norm/norm.h"
-#include "cpu/kernels/reduce/reduce.h"
 #include "cpu/kernels/softmax/softmax.h"
 #include "cpu/parallel.h"
 #include "cpu/staged_output.h"
@@ -37,7 +36,7 @@ class SoftmaxStep final : public Step {
     length_ = shape[axis_of(node)];
     rows_ = length_ == 0 ? 0 : shape.elements() / length_;
     logarithm_ = node.node->op == "log_softmax";
-    kernel = "f32_" + node.node->op;
+    kernel = kernels_.name;
   }
 
   void run(const StepRun& run) const override {
@@ -47,15 +46,14 @@ class SoftmaxStep final : public Step {
     parallel_ranges(run, rows_, piece_size(static_cast<double>(length_) * 2 + 20),
                     [&](std::int64_t begin, std::int64_t end, std::size_t) {
                       for (std::int64_t row = begin; row < end; ++row) {
-                        (logarithm_ ? kernels::f32_log_softmax_row : kernels::f32_softmax_row)(kernels_, n, x + row * length_,
-                                                                                               y + row * length_);
+                        (logarithm_ ? kernels_.log_row : kernels_.row)(n, x + row * length_, y + row * length_);
                       }
                     });
   }
 
  private:
   NodeRequest node_;
-  kernels::SoftmaxKernel kernels_ = kernels::softmax_kernel(active_isa());
+  const kernels::SoftmaxKernel& kernels_ = kernels::softmax_kernel(active_isa());
   std::int64_t length_ = 0, rows_ = 0;
   bool logarithm_ = false;
 };
@@ -83,7 +81,7 @@ class LayerNormStep final : public Step {
     const Shape& shape = node.inputs[0].shape;
     rows_ = product(shape, 0, axis_of(node));
     length_ = product(shape, axis_of(node), shape.size());
-    kernel = "f32_layer_norm";
+    kernel = kernels_.name;
   }
 
   void run(const StepRun& run) const override {
@@ -94,9 +92,8 @@ class LayerNormStep final : public Step {
     parallel_ranges(run, rows_, piece_size(static_cast<double>(length_) + 20),
                     [&](std::int64_t begin, std::int64_t end, std::size_t) {
                       for (std::int64_t row = begin; row < end; ++row) {
-                        const kernels::Moments moments = kernels::f32_row_moments(n, x + row * length_, epsilon_);
-                        if (y != nullptr)
-                          kernels::f32_normalise_row(n, x + row * length_, moments, scale, bias, y + row * length_);
+                        const kernels::Moments moments = kernels_.row_moments(n, x + row * length_, epsilon_);
+                        if (y != nullptr) kernels_.normalise_row(n, x + row * length_, moments, scale, bias, y + row * length_);
                         if (mean != nullptr) mean[row] = moments.mean;
                         if (inv_std != nullptr) inv_std[row] = moments.inv_std;
                       }
@@ -105,6 +102,7 @@ class LayerNormStep final : public Step {
 
  private:
   NodeRequest node_;
+  const kernels::NormKernel& kernels_ = kernels::norm_kernel(active_isa());
   double epsilon_;
   std::int64_t rows_ = 0, length_ = 0;
 };
@@ -153,11 +151,11 @@ class InstanceNormStep final : public Step {
     pixels_ = product(x.shape, 2, x.shape.size());
     stride_ = *uniform_pixel_stride(x.shape, x.strides);
     output_.reserve(workspace);
-    kernel = "f32_instance_norm_nhwc";
+    kernel = kernels_.name;
   }
 
   void run(const StepRun& run) const override {
-    constexpr auto kBlock = static_cast<std::int64_t>(kernels::kReduceColumns);
+    constexpr auto kBlock = static_cast<std::int64_t>(kernels::kNormColumns);
     const float *x = input_data(run, node_, 0), *scale = input_data(run, node_, 1), *bias = input_data(run, node_, 2);
     float* y = output_.target(run);
     const std::int64_t blocks = (channels_ + kBlock - 1) / kBlock;
@@ -168,12 +166,12 @@ class InstanceNormStep final : public Step {
                         const std::int64_t image = i / blocks, first = i % blocks * kBlock;
                         const auto count = static_cast<std::size_t>(std::min(kBlock, channels_ - first)),
                                    rows = static_cast<std::size_t>(pixels_);
-                        std::array<float, kernels::kReduceColumns> mean, factor;
+                        std::array<float, kernels::kNormColumns> mean, factor;
                         const float* from = x + image * pixels_ * stride_ + first;
-                        kernels::f32_column_moments(rows, stride_, count, from, epsilon_, mean.data(), factor.data());
+                        kernels_.column_moments(rows, stride_, count, from, epsilon_, mean.data(), factor.data());
                         for (std::size_t c = 0; c < count; ++c) factor[c] *= scale[first + static_cast<std::int64_t>(c)];
-                        kernels::f32_normalise_columns(rows, stride_, output_.stride(), count, from, mean.data(), factor.data(),
-                                                       bias + first, y + image * pixels_ * output_.stride() + first);
+                        kernels_.normalise_columns(rows, stride_, output_.stride(), count, from, mean.data(), factor.data(),
+                                                   bias + first, y + image * pixels_ * output_.stride() + first);
                       }
                     });
     output_.finish(run);
@@ -181,6 +179,7 @@ class InstanceNormStep final : public Step {
 
  private:
   NodeRequest node_;
+  const kernels::NormKernel& kernels_ = kernels::norm_kernel(active_isa());
   StagedOutput output_;
   double epsilon_;
   std::int64_t batch_ = 0, channels_ = 0, pixels_ = 0, stride_ = 0;

@@ -126,7 +126,7 @@ TEST_CASE("layer_norm") {
   }
   Case two = make_case("layer_norm", {{"axis", std::int64_t{1}}},
                        {random(rng, DType::float32, {3, 5, 7}, {{1, 0, 2}}), random(rng, DType::float32, {5, 7})});
-  CHECK(check_case(two, 1e-6) == "f32_layer_norm");
+  CHECK(check_case(two, 1e-6).starts_with("f32_norm_"));
   two.inputs[1] = random(rng, DType::float32, {3, 5, 7});
   CHECK(check_case(two, 1e-6) == "reference_layer_norm");
 }
@@ -148,7 +148,7 @@ TEST_CASE("instance_norm") {
       Case c = make_case("instance_norm", {{"epsilon", 1e-5}},
                          {random(rng, DType::float32, {2, channels, 9, 11}, storage), random(rng, DType::float32, {channels}),
                           random(rng, DType::float32, {channels})});
-      CHECK(check_case(c, 2e-6) == "f32_instance_norm_nhwc");
+      CHECK(check_case(c, 2e-6).starts_with("f32_norm_"));
       c.in_place = true;
       check_case(c, 2e-6);
       c.in_place = false;

@@ -2,21 +2,23 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "base/cpu_features.h"
-#include "cpu/kernels/elementwise/elementwise.h"
 
 namespace jitney::kernels {
 
 struct SoftmaxKernel {
-  UnaryKernel exp;
+  const char* name;
+  Isa isa;
+  /// y = exp(x − max) / Σ exp(x − max); y may be x. NaN among x makes all NaN.
+  void (*row)(std::size_t n, const float* x, float* y);
+  /// y = x − max − log Σ exp(x − max); y may be x.
+  void (*log_row)(std::size_t n, const float* x, float* y);
 };
 
-SoftmaxKernel softmax_kernel(Isa active) noexcept;
-
-/// y = exp(x − max) / Σ exp(x − max); y may be x. The same sums whatever the level, exp apart.
-void f32_softmax_row(const SoftmaxKernel& kernel, std::size_t n, const float* x, float* y) noexcept;
-/// y = x − max − log Σ exp(x − max); y may be x.
-void f32_log_softmax_row(const SoftmaxKernel& kernel, std::size_t n, const float* x, float* y) noexcept;
+/// All sets that this architecture has, weakest first.
+std::span<const SoftmaxKernel* const> softmax_kernels() noexcept;
+const SoftmaxKernel& softmax_kernel(Isa active) noexcept;
 
 }  // namespace jitney::kernels

@@ -1,0 +1,152 @@
+// Moments and normalisation, written once for whichever V was included before. Included by f32_norm_*.cpp only.
+#pragma once
+
+#include <cmath>
+
+#include "cpu/kernels/norm/norm.h"
+
+namespace jitney::kernels {
+namespace {
+
+/// Numbers, and rows of columns, that are summed in float32 before they join the total in float64.
+constexpr std::size_t kBlock = 512;
+constexpr std::size_t kRowBlock = 64;
+
+/// Sum and sum of squares of what numbers differ from a centre.
+struct Deviations {
+  double sum = 0, squares = 0;
+};
+
+double sum_of(V v) {
+  alignas(64) float lanes[kLanes];
+  store(lanes, v);
+  for (std::size_t width = kLanes / 2; width != 0; width /= 2) {
+    for (std::size_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  }
+  return static_cast<double>(lanes[0]);
+}
+
+double sum_row(std::size_t n, const float* x) {
+  double total = 0;
+  while (n >= 4 * kLanes) {
+    const std::size_t block = n < kBlock ? n / (4 * kLanes) * (4 * kLanes) : kBlock;
+    V a = zero(), b = zero(), c = zero(), d = zero();
+    for (std::size_t i = 0; i < block; i += 4 * kLanes) {
+      a = a + load(x + i);
+      b = b + load(x + i + kLanes);
+      c = c + load(x + i + 2 * kLanes);
+      d = d + load(x + i + 3 * kLanes);
+    }
+    total += sum_of((a + b) + (c + d));
+    x += block;
+    n -= block;
+  }
+  V rest = zero();
+  for_each_vector(n, [&](std::size_t i, auto part) { rest = rest + part.load(x + i); });
+  return total + sum_of(rest);
+}
+
+Deviations deviations(std::size_t n, const float* x, float centre) {
+  const V minus = set(centre);
+  Deviations total;
+  while (n >= 2 * kLanes) {
+    const std::size_t block = n < kBlock ? n / (2 * kLanes) * (2 * kLanes) : kBlock;
+    V a = zero(), b = zero(), p = zero(), q = zero();
+    for (std::size_t i = 0; i < block; i += 2 * kLanes) {
+      const V left = load(x + i) - minus, right = load(x + i + kLanes) - minus;
+      a = fma(left, left, a);
+      b = fma(right, right, b);
+      p = p + left;
+      q = q + right;
+    }
+    total.squares += sum_of(a + b);
+    total.sum += sum_of(p + q);
+    x += block;
+    n -= block;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const double d = static_cast<double>(x[i] - centre);
+    total.sum += d;
+    total.squares += d * d;
+  }
+  return total;
+}
+
+/// The moments from the deviations around a mean that is a few units off in the last place: where all numbers are alike, the
+/// division by √ε would make an error of hundreds of units of that.
+Moments corrected(float mean, const Deviations& around, std::size_t n, double epsilon) {
+  const double count = static_cast<double>(n);
+  const auto exact = static_cast<float>(static_cast<double>(mean) + around.sum / count);
+  const double moved = static_cast<double>(exact) - static_cast<double>(mean);
+  const double variance = (around.squares - 2 * moved * around.sum) / count + moved * moved;
+  return {exact, static_cast<float>(1.0 / std::sqrt((variance < 0 ? 0 : variance) + epsilon))};
+}
+
+Moments row_moments(std::size_t n, const float* x, double epsilon) {
+  const auto mean = static_cast<float>(sum_row(n, x) / static_cast<double>(n));
+  return corrected(mean, deviations(n, x, mean), n, epsilon);
+}
+
+void normalise_row(std::size_t n, const float* x, Moments moments, const float* scale, const float* bias, float* y) {
+  const V mean = set(moments.mean), factor = set(moments.inv_std);
+  for_each_vector(n, [&](std::size_t i, auto part) {
+    V v = (part.load(x + i) - mean) * factor;
+    if (scale != nullptr) v = v * part.load(scale + i);
+    if (bias != nullptr) v = v + part.load(bias + i);
+    part.store(y + i, v);
+  });
+}
+
+void column_moments(std::size_t rows, std::ptrdiff_t row_stride, std::size_t columns, const float* x, double epsilon, float* mean,
+                    float* inv_std) {
+  const double count = static_cast<double>(rows);
+  for_each_vector(columns, [&](std::size_t first, auto part) {
+    const std::size_t used = columns - first < kLanes ? columns - first : kLanes;
+    alignas(64) float lanes[2 * kLanes];
+    double sums[kLanes] = {};
+    const float* from = x + first;
+    for (std::size_t done = 0; done < rows; done += kRowBlock) {
+      const std::size_t some = rows - done < kRowBlock ? rows - done : kRowBlock;
+      V sum = zero();
+      for (std::size_t r = 0; r < some; ++r, from += row_stride) sum = sum + part.load(from);
+      store(lanes, sum);
+      for (std::size_t c = 0; c < used; ++c) sums[c] += static_cast<double>(lanes[c]);
+    }
+    for (std::size_t c = 0; c < used; ++c) mean[first + c] = static_cast<float>(sums[c] / count);
+    const V centre = part.load(mean + first);
+    Deviations around[kLanes];
+    from = x + first;
+    for (std::size_t done = 0; done < rows; done += kRowBlock) {
+      const std::size_t some = rows - done < kRowBlock ? rows - done : kRowBlock;
+      V sum = zero(), squares = zero();
+      for (std::size_t r = 0; r < some; ++r, from += row_stride) {
+        const V d = part.load(from) - centre;
+        sum = sum + d;
+        squares = fma(d, d, squares);
+      }
+      store(lanes, sum);
+      store(lanes + kLanes, squares);
+      for (std::size_t c = 0; c < used; ++c) {
+        around[c].sum += static_cast<double>(lanes[c]);
+        around[c].squares += static_cast<double>(lanes[kLanes + c]);
+      }
+    }
+    for (std::size_t c = 0; c < used; ++c) {
+      const Moments moments = corrected(mean[first + c], around[c], rows, epsilon);
+      mean[first + c] = moments.mean;
+      inv_std[first + c] = moments.inv_std;
+    }
+  });
+}
+
+void normalise_columns(std::size_t rows, std::ptrdiff_t x_stride, std::ptrdiff_t y_stride, std::size_t columns, const float* x,
+                       const float* mean, const float* factor, const float* bias, float* y) {
+  for (std::size_t r = 0; r < rows; ++r, x += x_stride, y += y_stride) {
+    for_each_vector(columns, [&](std::size_t c, auto part) {
+      part.store(y + c, fma(part.load(x + c) - part.load(mean + c), part.load(factor + c), part.load(bias + c)));
+    });
+  }
+}
+
+}  // namespace
+}  // namespace jitney::kernels
