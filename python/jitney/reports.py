@@ -16,6 +16,8 @@ class BackendReport:
     isa: str
     threads: int
     reason: str
+    tuning: str = ""
+    """Which file of measured ways is followed, or why none is."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,12 @@ class StepReport:
     """Operations as the op is defined, a multiply-add counting two; a kernel may need fewer."""
     bytes: int = 0
     """Of the operands, each read or written once."""
+    work: str = ""
+    """If several ways fit: what it is, with its shape per item. `jitney tune` measures ways by it."""
+    way: str = ""
+    """The one taken."""
+    ways: tuple[str, ...] = ()
+    """All that fit."""
 
     @staticmethod
     def from_core(step: _core.Step) -> StepReport:
@@ -67,6 +75,9 @@ class StepReport:
             step["why"],
             step["flops"],
             step["bytes"],
+            step["work"],
+            step["way"],
+            tuple(step["ways"]),
         )
 
 

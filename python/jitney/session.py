@@ -16,6 +16,7 @@ from jitney.model import Model, ModelSource, TensorInfo
 from jitney.pictures import picture_formats, with_pixels
 from jitney.reports import BackendReport, MemoryReport, PlanReport, Profile
 from jitney.state import State
+from jitney.tuning import Tuning, measured_ways
 
 Shapes = Mapping[str, Sequence[int]]
 
@@ -33,12 +34,14 @@ class Session:
         check: bool = False,
         profile: bool = False,
         plan_cache_bytes: int = 64 << 20,
+        tuning: Tuning = "auto",
     ) -> None:
         """`model` is a path, the bytes of a .jny file, or a Model whose weights are to be shared.
 
         `backend` is "auto", "cpu" or "reference"; `threads` per run, 0 for one per available core (little ones beside big ones
         do not count); `check` reads all weights against their checksums now; `profile` records the time of each step (see
-        take_profile); plans beyond `plan_cache_bytes` are forgotten, least recently used first.
+        take_profile); plans beyond `plan_cache_bytes` are forgotten, least recently used first. `tuning` is a file that `jitney
+        tune` wrote, or None; "auto" takes the one beside the model, if there is one that suits this processor.
         """
         for name, value, most in (("threads", threads, 1024), ("plan_cache_bytes", plan_cache_bytes, 2**63 - 1)):
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
@@ -50,6 +53,7 @@ class Session:
             raise InvalidInput(f"backend={backend!r} was given; a name is wanted")
         self._model = model if isinstance(model, Model) else Model(model)
         self._requested = backend
+        ways, self._tuning = measured_ways(model, tuning)
         self._core = _core.Session(
             self._model._core,
             backend=backend,
@@ -57,6 +61,7 @@ class Session:
             check=check,
             profile=profile,
             plan_cache_bytes=plan_cache_bytes,
+            tuning=ways,
         )
         self._pictures = picture_formats(self._model.metadata)
 
@@ -160,7 +165,7 @@ class Session:
         """Which backend runs the model, and why."""
         chosen = self._core.backend
         reason = "asked for" if self._requested == chosen else f"'{self._requested}' chose the fastest backend of this build"
-        return BackendReport(self._requested, chosen, _core.isa(), self._core.threads, reason)
+        return BackendReport(self._requested, chosen, _core.isa(), self._core.threads, reason, self._tuning)
 
     def close(self) -> None:
         """Waits for runs in progress and frees all memory. Later calls raise SessionClosed; closing twice does no harm."""

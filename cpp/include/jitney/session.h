@@ -13,6 +13,7 @@
 #include "jitney/export.h"
 #include "jitney/model.h"
 #include "jitney/tensor.h"
+#include "jitney/tuning.h"
 
 namespace jitney {
 
@@ -29,6 +30,8 @@ struct SessionOptions {
   std::size_t max_contexts = 64;
   /// Record each step's time (see Session::take_profile).
   bool profile = false;
+  /// Ways to be followed where several fit (see read_tuning); the backend's own estimates decide the rest.
+  MeasuredWays tuning = {};
   /// Called every now and then, on the thread of the run, while a loop of the model iterates. What it throws ends the run.
   std::function<void()> while_looping = {};
 };
@@ -57,7 +60,10 @@ struct StepReport {
   std::string op;
   std::string kernel;
   std::string backend;
-  std::string why;  ///< why this kernel, with the figures that decided; empty if there was no choice
+  std::string why;                ///< why this kernel, with the figures that decided; empty if there was no choice
+  std::string work;               ///< if several ways fit: what it is, as a key of MeasuredWays
+  std::string way;                ///< the one taken
+  std::vector<std::string> ways;  ///< all that fit
   std::vector<Shape> outputs;
   double flops = 0;               ///< operations as the op is defined, a multiply-add counting two; a kernel may need fewer
   std::uint64_t bytes = 0;        ///< of the operands, each read or written once

@@ -30,6 +30,19 @@ std::string tap_words(const kernels::ConvGeometry& geometry) {
   return words;
 }
 
+std::string conv_work(const ConvProblem& problem) {
+  const kernels::ConvGeometry& g = problem.geometry;
+  const auto sizes = [](const kernels::Spatial& axes) {
+    return std::to_string(axes[0]) + "×" + std::to_string(axes[1]) + "×" + std::to_string(axes[2]);
+  };
+  std::string words = "conv " + tap_words(g) + " of " + sizes(g.input) + " to " + sizes(g.output) + ", " +
+                      std::to_string(problem.channels) + " to " + std::to_string(problem.filters) + " channels";
+  if (g.stride != kernels::Spatial{1, 1, 1}) words += ", stride " + sizes(g.stride);
+  if (g.dilation != kernels::Spatial{1, 1, 1}) words += ", dilation " + sizes(g.dilation);
+  if (problem.groups > 1) words += ", " + std::to_string(problem.groups) + " groups";
+  return words;
+}
+
 std::string product_words(const ConvProblem& problem) {
   const std::string depth = std::to_string(problem.channels * static_cast<std::size_t>(problem.geometry.taps()));
   const std::string words =
@@ -58,17 +71,33 @@ ConvProblem conv_problem(const NodeRequest& node) {
   return problem;
 }
 
-std::unique_ptr<ConvWay> best_way(const ConvProblem& problem, std::size_t threads) {
-  for (const auto way : {depthwise_conv, pointwise_conv, winograd_conv}) {
-    if (auto made = way(problem, threads)) return made;
+/// The way that was measured to be the fastest, else the one that is expected to be.
+ConvEstimate chosen_estimate(const ConvProblem& problem, const MeasuredWays* measured) {
+  const std::vector<ConvEstimate> estimates = conv_estimates(problem);
+  if (measured != nullptr && estimates.size() > 1) {
+    const auto found = measured->find(conv_work(problem));
+    for (const ConvEstimate& estimate : estimates)
+      if (found != measured->end() && estimate.way == found->second) return estimate;
   }
-  return indirect_conv(problem, threads);
+  return estimates.front();
+}
+
+/// Depthwise and pointwise convolutions have one way.
+std::unique_ptr<ConvWay> only_way(const ConvProblem& problem, std::size_t threads) {
+  auto way = depthwise_conv(problem, threads);
+  return way ? std::move(way) : pointwise_conv(problem, threads);
+}
+
+std::unique_ptr<ConvWay> best_way(const ConvProblem& problem, const MeasuredWays* measured, std::size_t threads) {
+  if (auto way = only_way(problem, threads)) return way;
+  const ConvEstimate chosen = chosen_estimate(problem, measured);
+  return chosen.tile != 0 ? winograd_conv(problem, chosen.tile, threads) : indirect_conv(problem, threads);
 }
 
 class ConvStep final : public Step {
  public:
   ConvStep(const NodeRequest& node, PackCache& cache, std::size_t threads)
-      : node_(node), output_(node.outputs[0]), way_(best_way(conv_problem(node), threads)) {
+      : node_(node), output_(node.outputs[0]), way_(best_way(conv_problem(node), node.measured, threads)) {
     kernel = way_->kernel;
     packed_ = PackedWeight(node.inputs[1], cache, "conv/" + way_->packing + "/" + std::to_string(node.node->integer("group", 1)),
                            way_->packed_floats, [&](const float* source, float* target) { way_->pack(source, target); });
@@ -107,6 +136,15 @@ class ConvStep final : public Step {
   }
 
   std::string why() const override { return way_->why(); }
+
+  std::optional<Choice> choice() const override {
+    const ConvProblem problem = conv_problem(node_);
+    const std::vector<ConvEstimate> estimates = conv_estimates(problem);
+    if (estimates.size() < 2 || only_way(problem, 1)) return std::nullopt;
+    Choice choice{conv_work(problem), std::string(chosen_estimate(problem, node_.measured).way), {}};
+    for (const ConvEstimate& estimate : estimates) choice.ways.emplace_back(estimate.way);
+    return choice;
+  }
 
  private:
   NodeRequest node_;

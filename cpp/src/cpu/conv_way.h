@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cpu/kernels/conv/conv.h"
 #include "plan/backend.h"
@@ -51,14 +53,25 @@ class ConvWay {
   std::size_t workspace = 0;  // bytes
 };
 
-/// Each gives the way, or null where it does not fit or another will be faster. The last always fits.
+/// Each gives the way, or null where it does not fit. The last always fits.
 std::unique_ptr<ConvWay> depthwise_conv(const ConvProblem& problem, std::size_t threads);
 std::unique_ptr<ConvWay> pointwise_conv(const ConvProblem& problem, std::size_t threads);
-std::unique_ptr<ConvWay> winograd_conv(const ConvProblem& problem, std::size_t threads);
+/// With tiles of tile×tile results: 4 or 2.
+std::unique_ptr<ConvWay> winograd_conv(const ConvProblem& problem, std::ptrdiff_t tile, std::size_t threads);
 std::unique_ptr<ConvWay> indirect_conv(const ConvProblem& problem, std::size_t threads);
 
+/// What an image is expected to cost, in multiply-adds at full speed, transforms included.
+struct ConvEstimate {
+  std::string_view way;     // "winograd_4x4", "winograd_2x2" or "indirect"
+  std::ptrdiff_t tile = 0;  // Winograd's
+  double cost = 0;
+};
+/// All ways that fit a convolution which is neither pointwise nor depthwise; the one expected to be the fastest comes first.
+std::vector<ConvEstimate> conv_estimates(const ConvProblem& problem);
 /// What decides between Winograd's method and the products as they stand, in words.
 std::string winograd_verdict(const ConvProblem& problem);
+/// "3×3 stride 2 on 1×56×56, 64 to 128 channels": all that decides between ways, without the batch.
+std::string conv_work(const ConvProblem& problem);
 /// "[pixels×depth]·[depth×filters]", and how often if there are groups.
 std::string product_words(const ConvProblem& problem);
 /// "3×3", without an axis of one tap that the author did not mean.

@@ -1,6 +1,5 @@
 // Convolution with 3×3 taps and stride 1 by Winograd's method, with tiles of 4×4 or 2×2 results, where that is the faster one.
 #include <algorithm>
-#include <optional>
 
 #include "base/aligned.h"
 #include "cpu/conv_way.h"
@@ -153,19 +152,19 @@ std::string winograd_verdict(const ConvProblem& problem) {
          " with 2×2, transforms included, and " + in_millions(direct_cost(problem)) + " directly";
 }
 
-std::unique_ptr<ConvWay> winograd_conv(const ConvProblem& problem, std::size_t threads) {
+std::unique_ptr<ConvWay> winograd_conv(const ConvProblem& problem, std::ptrdiff_t tile, std::size_t threads) {
   if (!kernels::winograd_fits(problem.geometry)) return nullptr;
-  double least = direct_cost(problem);
-  std::optional<kernels::Winograd> best;
-  for (const std::ptrdiff_t tile : {4, 2}) {
-    const kernels::Winograd method = winograd_method(problem, tile);
-    const double cost = winograd_cost(method);
-    if (cost >= least) continue;
-    least = cost;
-    best = method;
+  return std::make_unique<WinogradConv>(problem, winograd_method(problem, tile), threads);
+}
+
+std::vector<ConvEstimate> conv_estimates(const ConvProblem& problem) {
+  std::vector<ConvEstimate> estimates = {{"indirect", 0, direct_cost(problem)}};
+  if (kernels::winograd_fits(problem.geometry)) {
+    estimates.push_back({"winograd_4x4", 4, winograd_cost(winograd_method(problem, 4))});
+    estimates.push_back({"winograd_2x2", 2, winograd_cost(winograd_method(problem, 2))});
   }
-  if (!best) return nullptr;
-  return std::make_unique<WinogradConv>(problem, *best, threads);
+  std::ranges::stable_sort(estimates, {}, &ConvEstimate::cost);
+  return estimates;
 }
 
 }  // namespace jitney::cpu

@@ -12,6 +12,7 @@
 #include "base/thread_pool.h"
 #include "base/worker_watch.h"
 #include "jitney/tensor.h"
+#include "jitney/tuning.h"
 #include "ops/op.h"
 
 namespace jitney {
@@ -72,6 +73,14 @@ struct NodeRequest {
   const OpDef* op = nullptr;
   std::vector<Operand> inputs;
   std::vector<Operand> outputs;
+  const MeasuredWays* measured = nullptr;  // null: nothing was measured
+};
+
+/// Work for which a backend has several ways, and the one that it took.
+struct Choice {
+  std::string work;  // with its shape per item; the key of MeasuredWays
+  std::string way;
+  std::vector<std::string> ways;  // all that fit
 };
 
 /// Nodes that follow one another and run as one step. Its *outer* inputs are the operands with producer < 0, its outer outputs
@@ -109,6 +118,8 @@ class Step {
   /// Why this kernel, with the figures that decided, in words for `info --plan`: "Winograd: 31 M multiply-adds, direct 55 M".
   /// Empty if there was no choice. Called for reports only, so that planning need not pay for it.
   virtual std::string why() const { return {}; }
+  /// What there was to choose from; for reports and `jitney tune`.
+  virtual std::optional<Choice> choice() const { return std::nullopt; }
   std::size_t workspace = 0;
   /// Bit i: run() does not read input i, which was packed (or is known) when the step was prepared; its address may then be null.
   std::uint32_t packed = 0;

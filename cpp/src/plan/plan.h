@@ -84,6 +84,7 @@ struct PlanOptions {
   std::size_t threads = 1;
   /// Where each external value lies relative to its own buffer; strides are those of the plan before the cut.
   const std::vector<PlacedValue>* live_before = nullptr;
+  const MeasuredWays* measured = nullptr;
 };
 
 /// Stages 2 to 5: storage orders, views and in-place, prepared steps, memory.

@@ -24,6 +24,7 @@ struct Engine {
   std::size_t threads;
   Recorder* recorder;  // null unless the session profiles
   std::function<void()> while_looping = {};
+  const MeasuredWays* measured = nullptr;
 };
 
 /// Key items for a shape, and for the elements of a dense tensor (bit patterns for floats).

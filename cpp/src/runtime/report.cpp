@@ -16,6 +16,11 @@ std::vector<StepReport> describe_steps(const CachedPlan& cached) {
     report.kernel = step.step->kernel;
     report.backend = step.backend;
     report.why = step.step->why();
+    if (const auto choice = step.step->choice()) {
+      report.work = choice->work;
+      report.way = choice->way;
+      report.ways = choice->ways;
+    }
     report.outputs = step.output_shapes;
     report.flops = step.cost.flops;
     report.bytes = step.cost.bytes;

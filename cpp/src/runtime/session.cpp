@@ -46,7 +46,8 @@ struct Session::Impl {
                ThreadPool::process(),
                std::max<std::size_t>(1, options.threads),
                options.profile ? &recorder : nullptr,
-               options.while_looping} {}
+               options.while_looping,
+               options.tuning.empty() ? nullptr : &options.tuning} {}
 
   Model model;
   SessionOptions options;

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import jitney
-from jitney.cli import bench, console, convert, info, profile, run, verify
+from jitney.cli import bench, console, convert, info, profile, run, tune, verify
 
 app = typer.Typer(
     help="Converts neural networks and runs them on small machines.",
@@ -24,6 +24,7 @@ app.command("info")(info.command)
 app.command("bench")(bench.command)
 app.command("profile")(profile.command)
 app.command("verify")(verify.command)
+app.command("tune")(tune.command)
 
 
 def _version(wanted: bool) -> None:
