@@ -1,5 +1,6 @@
 // Convolution with 3×3 taps and stride 1 by Winograd's method, with tiles of 4×4 or 2×2 results, where that is the faster one.
 #include <algorithm>
+#include <cmath>
 
 #include "base/aligned.h"
 #include "cpu/conv_way.h"
@@ -34,7 +35,10 @@ double winograd_cost(kernels::Winograd image) {
   constexpr double kSlack = 1.06;
   const double call = 150.0 * static_cast<double>(image.kernel->lanes);  // of starting and ending a register tile
   image.geometry.batch = 1;
-  const auto padded = [](std::size_t count, std::size_t unit) { return static_cast<double>((count + unit - 1) / unit * unit); };
+  const auto padded = [](std::size_t count, std::size_t unit) {
+    const std::size_t units = (count + unit - 1) / unit;
+    return static_cast<double>(units * unit);
+  };
   const std::size_t nr = image.gemm->nr;
   const double tiles = static_cast<double>(image.tiles()), points = static_cast<double>(image.kernel->points());
   const double channels = static_cast<double>(image.channels), filters = padded(image.filters, nr);
@@ -144,7 +148,7 @@ class WinogradConv final : public ConvWay {
 std::string winograd_verdict(const ConvProblem& problem) {
   if (!kernels::winograd_fits(problem.geometry)) return "Winograd's method wants 3×3 taps side by side and stride 1";
   const auto in_millions = [](double count) {
-    const auto tenths = static_cast<std::int64_t>(count / 1e5 + 0.5);
+    const long tenths = std::lround(count / 1e5);
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " M";
   };
   return "an image costs " + in_millions(winograd_cost(winograd_method(problem, 4))) +
