@@ -41,8 +41,8 @@ double winograd_cost(kernels::Winograd image) {
   };
   const std::size_t nr = image.gemm->nr;
   const double tiles = static_cast<double>(image.tiles()), points = static_cast<double>(image.kernel->points());
-  const double channels = static_cast<double>(image.channels), filters = padded(image.filters, nr);
-  const double panels = filters / static_cast<double>(nr);
+  const double channels = static_cast<double>(image.channels), filters = padded(image.filters, image.kernel->lanes);
+  const double panels = padded(image.filters, nr) / static_cast<double>(nr);
   const double blocks = padded(image.channels, image.channel_block()) / static_cast<double>(image.channel_block());
   const double groups = static_cast<double>(kernels::RowGroups(image.tiles(), image.gemm->mr).count);
   return points * (kSlack * tiles * channels * filters + groups * panels * blocks * call) + cost.weights * channels * filters +
@@ -61,9 +61,9 @@ class WinogradConv final : public ConvWay {
     input_floats_ = tiles_ * method.tile_floats();
     shared_ = problem.groups * input_floats_ * sizeof(float) <= kSharedBytes;
     if (shared_) {
-      block_ = std::max<std::size_t>(1, tiles_);
+      block_ = tiles_per_task(threads);
       scratch_at_ = align_up(problem.groups * input_floats_ * sizeof(float));
-      scratch_ = method.scratch(tiles_);
+      scratch_ = method.scratch(block_);
     } else {
       block_ = kernels::winograd_block(method, threads);
       scratch_ = align_up(block_ * method.tile_floats() * sizeof(float)) + method.scratch(block_);
@@ -104,6 +104,24 @@ class WinogradConv final : public ConvWay {
             kernels::shifted(conv.epilogue, 0, static_cast<std::ptrdiff_t>(column))};
   }
 
+  std::size_t panels() const { return (problem_.filters + method_.gemm->nr - 1) / method_.gemm->nr; }
+  std::size_t blocks() const { return (tiles_ + block_ - 1) / block_; }
+
+  /// All tiles, unless there are so few panels of filters that threads would be idle or wait for another's last one.
+  std::size_t tiles_per_task(std::size_t threads) const {
+    constexpr std::size_t kWeightRows = 4;  // transforming the weights takes as long as multiplying them with so many tiles
+    std::size_t least = SIZE_MAX, best = 1;
+    for (std::size_t cuts = 1; cuts <= threads; ++cuts) {
+      const std::size_t tiles = std::max<std::size_t>(1, (tiles_ + cuts - 1) / cuts);
+      const std::size_t rounds = (cuts * panels() * problem_.groups + threads - 1) / threads;
+      const std::size_t cost = rounds * (tiles + kWeightRows);
+      if (cost >= least) continue;
+      least = cost;
+      best = tiles;
+    }
+    return best;
+  }
+
   void run_filters(const StepRun& run, const ConvRun& conv) const {
     auto* inputs = reinterpret_cast<float*>(conv.workspace);
     const double input_cost = static_cast<double>(problem_.groups * input_floats_) * 0.5;
@@ -111,17 +129,18 @@ class WinogradConv final : public ConvWay {
       const std::size_t group = index / tiles_, tile = index % tiles_;
       kernels::winograd_inputs(method_, args(conv, group), tile, tile + 1, inputs + index * method_.tile_floats());
     });
-    const std::size_t nr = method_.gemm->nr;
-    const std::size_t panels = (problem_.filters + nr - 1) / nr;
-    parallel_tasks(run, panels * problem_.groups, problem_.nanoseconds(), [&](std::size_t index, std::size_t worker) {
-      const std::size_t group = index / panels, filter = index % panels * nr;
-      kernels::winograd_results(method_, args(conv, group), 0, tiles_, inputs + group * input_floats_, filter,
+    const std::size_t nr = method_.gemm->nr, panels = this->panels(), blocks = this->blocks();
+    parallel_tasks(run, blocks * panels * problem_.groups, problem_.nanoseconds(), [&](std::size_t index, std::size_t worker) {
+      const std::size_t group = index / panels / blocks, filter = index / blocks % panels * nr;
+      const std::size_t first = index % blocks * block_, last = std::min(first + block_, tiles_);
+      kernels::winograd_results(method_, args(conv, group), first, last,
+                                inputs + group * input_floats_ + first * method_.tile_floats(), filter,
                                 std::min(filter + nr, problem_.filters), conv.workspace + scratch_at_ + worker * scratch_);
     });
   }
 
   void run_blocks(const StepRun& run, const ConvRun& conv) const {
-    const std::size_t blocks = (tiles_ + block_ - 1) / block_;
+    const std::size_t blocks = this->blocks();
     parallel_tasks(run, blocks * problem_.groups, problem_.nanoseconds(), [&](std::size_t index, std::size_t worker) {
       const kernels::ConvArgs part = args(conv, index / blocks);
       const std::size_t first = index % blocks * block_, last = std::min(first + block_, tiles_);

@@ -214,6 +214,7 @@ void winograd_results(const Winograd& method, const ConvArgs& args, std::size_t 
 
   for (std::size_t f = f0; f < f1; f += nr) {
     const float* weights = args.weights + f * 9 * channels;
+    const std::size_t used = std::min(nr, f1 - f);
     for (std::size_t c = 0; c < channels || c == 0; c += block) {
       const std::size_t depth = std::min(block, channels - c);
       kernel.weights(weights + c * nr, channels * nr, depth * nr, u, u_stride);
@@ -223,7 +224,7 @@ void winograd_results(const Winograd& method, const ConvArgs& args, std::size_t 
       const std::size_t lines = last_block && f + nr >= f1 ? 0 : 9 * next_depth * nr / kLine / points + 1;
       PanelRun product;
       product.groups = RowGroups(tiles, gemm.mr);
-      product.columns = nr;
+      product.columns = std::min(nr, round_up(used, kernel.lanes));
       product.a = v + c;
       product.lda = static_cast<std::ptrdiff_t>(method.tile_floats());
       product.k = depth;
@@ -242,7 +243,7 @@ void winograd_results(const Winograd& method, const ConvArgs& args, std::size_t 
       }
     }
     for (std::size_t tile = 0; tile < tiles; ++tile)
-      store_tile(method, args, clamp, Tile(method, first + tile), f, std::min(nr, f1 - f), sums + tile * points * nr, results);
+      store_tile(method, args, clamp, Tile(method, first + tile), f, used, sums + tile * points * nr, results);
   }
 }
 
