@@ -18,7 +18,12 @@ class _Scores:
     """q · kᵀ · scale + biases, which are `masked` where the mask is false. Each part is applied after those before it."""
 
     product: Node
+    q: Value
+    output: Value
+    """The scores before anything is added to them."""
     scale: float
+    stacked: int | None = None
+    """How many heads of keys there are, if the product serves each one's group of neighbouring query heads at once."""
     biases: tuple[Value, ...] = ()
     mask: Value | None = None
     shown: bool = True
@@ -30,8 +35,12 @@ def _rewrite(rewriter: Rewriter) -> int:
     proof: list[ShapeProof] = []
     changes = 0
     for node in rewriter.nodes():
-        if node.op == "matmul" and node.output.dtype == TensorProto.FLOAT and _is_plain(node):
-            changes += _attention(rewriter, node, proof)
+        if node.output.dtype == TensorProto.FLOAT:
+            last, product = node, node
+            if node.op == "reshape" and node.inputs[0] is not None and node.inputs[0].producer is not None:
+                product = node.inputs[0].producer
+            if product.op == "matmul" and _is_plain(product):
+                changes += _attention(rewriter, product, last, proof)
     return changes
 
 
@@ -43,19 +52,29 @@ def _is_plain(node: Node) -> bool:
     return activation(node) == "none" and len([x for x in node.inputs if x is not None]) == 2 and number(node, "scale", 1.0) == 1
 
 
-def _attention(rewriter: Rewriter, node: Node, proof: list[ShapeProof]) -> int:
-    weights, v = node.inputs[0], node.inputs[1]
+def _attention(rewriter: Rewriter, node: Node, last: Node, proof: list[ShapeProof]) -> int:
+    """`node` multiplies weights with values; `last` is that, or takes apart the groups of heads that it served at once."""
+    weights, v, reader = node.inputs[0], node.inputs[1], node
     assert weights is not None and v is not None
-    softmax, nan_to_zero = _softmax(rewriter, weights, node)
+    if last is not node:
+        stacked = weights.producer
+        if not _stacks_heads(rewriter, stacked, node, last) or stacked is None or stacked.inputs[0] is None:
+            return 0
+        weights, reader = stacked.inputs[0], stacked
+    softmax, nan_to_zero = _softmax(rewriter, weights, reader)
     if softmax is None or integer(node, "trans_a") or v.is_constant:
         return 0
     axes, scores = rank(softmax.output), softmax.inputs[0]
     if scores is None or not axes or integer(softmax, "axis", -1) % axes != axes - 1:
         return 0
     for found in _scores(rewriter, scores, softmax):
-        q, k = found.product.inputs[0], found.product.inputs[1]
-        assert q is not None and k is not None
+        q, k = found.q, found.product.inputs[1]
+        assert k is not None
+        if (found.stacked is None) != (last is node):
+            continue
         if k.is_constant or any(rank(x) != axes for x in (q, k, v)) or not _fits(rewriter, found, scores, proof):
+            continue
+        if found.stacked is not None and (integer(found.product, "trans_a") or k.shape is None or k.shape[1] != found.stacked):
             continue
         q = _transposed(rewriter, q, node) if integer(found.product, "trans_a") else q
         k = k if integer(found.product, "trans_b") else _keys(rewriter, k, node)
@@ -69,7 +88,7 @@ def _attention(rewriter: Rewriter, node: Node, proof: list[ShapeProof]) -> int:
             attributes["masked"] = found.masked
         if nan_to_zero:
             attributes["nan_to_zero"] = 1
-        rewriter.substitute(node, Node("attention", operands, [node.output], attributes, node.name))
+        rewriter.substitute(last, Node("attention", operands, [last.output], attributes, node.name))
         return 1
     return 0
 
@@ -99,6 +118,15 @@ def _scores(rewriter: Rewriter, value: Value, reader: Node) -> Iterator[_Scores]
         return
     if node.op == "matmul":
         yield from _product(node)
+    elif node.op == "reshape":
+        product = node.inputs[0].producer if node.inputs[0] is not None else None
+        if product is not None and product.op == "matmul" and product.inputs[0] is not None:
+            stacked = product.inputs[0].producer
+            if _stacks_heads(rewriter, stacked, product, node) and stacked is not None and stacked.inputs[0] is not None:
+                heads = (stacked.output.shape or [])[1]
+                for found in _product(product):
+                    if not found.biases and isinstance(heads, int):
+                        yield replace(found, q=stacked.inputs[0], output=value, stacked=heads)
     elif node.op == "add":
         for x, bias in (node.inputs, node.inputs[::-1]):
             if x is not None and bias is not None:
@@ -127,12 +155,33 @@ def _product(node: Node) -> Iterator[_Scores]:
     """A matmul; what its epilogue adds to it is a bias."""
     added = [x for x in (node.input(BIAS), node.input(RESIDUAL)) if x is not None]
     if activation(node) == "none" and text(node, "residual", "before") == "before" and node.input(4) is None:
-        yield _Scores(node, number(node, "scale", 1.0), tuple(added))
+        assert node.inputs[0] is not None
+        yield _Scores(node, node.inputs[0], node.output, number(node, "scale", 1.0), biases=tuple(added))
+
+
+def _stacks_heads(rewriter: Rewriter, stacked: Node | None, product: Node, split: Node) -> bool:
+    """Whether [batch, heads, rows, n] becomes [batch, fewer heads, more rows, n] for a product, and is what it was after it."""
+    if stacked is None or stacked.op != "reshape" or stacked.inputs[0] is None or split.inputs[0] is not product.output:
+        return False
+    if rewriter.sole_reader(stacked.output) is not product or rewriter.sole_reader(product.output) is not split:
+        return False
+    before, inside, after = stacked.inputs[0].shape, stacked.output.shape, split.output.shape
+    result = product.output.shape
+    if before is None or inside is None or after is None or result is None:
+        return False
+    if not len(before) == len(inside) == len(after) == len(result) == 4:
+        return False
+    heads, fewer = before[1], inside[1]
+    if not isinstance(heads, int) or not isinstance(fewer, int) or fewer < 1 or heads % fewer:
+        return False
+    # The number of rows follows from the others, and a reshape takes neighbours together.
+    same = [(before[0], inside[0]), (before[3], inside[3]), (before[0], after[0]), (before[2], after[2]), (result[3], after[3])]
+    return after[1] == heads and all(a is not None and a == b for a, b in same)
 
 
 def _fits(rewriter: Rewriter, found: _Scores, scores: Value, proof: list[ShapeProof]) -> bool:
     """Whether biases and mask leave the shape of the product as it is."""
-    product = found.product.output
+    product = found.output
     if all(x is None or broadcasts_into(x, product) for x in (*found.biases, found.mask)):
         return True
     if any(x is not None and (rank(x) is None or (rank(x) or 0) > (rank(product) or 0)) for x in (*found.biases, found.mask)):

@@ -122,6 +122,24 @@ def test_shared_heads(lift: str) -> None:
     check(recognise_attention, model, ["y = attention(q, k, v) scale=0.5"])
 
 
+@pytest.mark.parametrize("rows", [4, "M"])
+def test_groups_of_heads_in_one_product(rows: int | str) -> None:
+    """As Attention and GroupQueryAttention are lowered."""
+    b = Builder()
+    q, k, v = b.input("q", 2, 6, rows, 8), b.input("k", 2, 3, 5, 8), b.input("v", 2, 3, 5, 7)
+
+    def stacked(x: Value, size: int) -> Value:
+        return b("reshape", x, b.const([2, 3, -1, size], np.int64), allow_zero=0)
+
+    def split(x: Value, size: int) -> Value:
+        return b("reshape", x, b.const([2, 6, -1, size], np.int64), allow_zero=0, name=f"split{size}")
+
+    x = split(b("matmul", stacked(q, 8), k, trans_a=0, trans_b=1, scale=0.5), 5)
+    shares = b("softmax", b("add", x, b.input("bias", 2, 1, 1, 5)), axis=-1)
+    model = b.model(split(b("matmul", stacked(shares, 5), v, trans_a=0, trans_b=0), 7))
+    check(recognise_attention, model, ["split7 = attention(q, k, v, bias) scale=0.5"])
+
+
 def test_look_alikes() -> None:
     b = Builder()
     q, k, v = operands(b)
