@@ -127,6 +127,15 @@ void run_panel(const GemmKernel& kernel, PanelRun run, const Epilogue& epilogue,
 
 namespace {
 
+/// Rows that a multiple of a page apart share their sets of the first-level cache, in which few of them fit beside B.
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kMostAliasedRows = 6;
+
+std::size_t tile_rows(const GemmKernel& kernel, std::ptrdiff_t lda) noexcept {
+  const bool aliased = static_cast<std::size_t>(lda) * sizeof(float) % kPageBytes == 0;
+  return kernel.panel != nullptr && aliased ? std::min(kernel.mr, kMostAliasedRows) : kernel.mr;
+}
+
 /// Groups of wide_panels panels for one row; returns the first column that is left.
 std::size_t wide_row(const GemmKernel& kernel, const GemmArgs& args, std::size_t row, std::size_t n0, std::size_t n1) noexcept {
   alignas(64) float sums[kMaxWideColumns];
@@ -156,7 +165,7 @@ void gemm_tile(const GemmKernel& kernel, const GemmArgs& args, std::size_t m0, s
   if (m1 == m0 + 1) n0 = wide_row(kernel, args, m0, n0, n1);
   const std::ptrdiff_t i = static_cast<std::ptrdiff_t>(m0);
   PanelRun run;
-  run.groups = RowGroups(m1 - m0, kernel.mr);
+  run.groups = RowGroups(m1 - m0, tile_rows(kernel, args.lda));
   run.a = args.a + i * args.lda;
   run.lda = args.lda;
   run.k = args.k;
