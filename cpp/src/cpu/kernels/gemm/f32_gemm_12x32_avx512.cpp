@@ -4,6 +4,7 @@
 #include "cpu/kernels/vec_part.h"
 //
 #define JITNEY_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#define JITNEY_TILE [[gnu::noinline]]
 #include "cpu/kernels/gemm/panel_impl.h"
 
 namespace jitney::kernels {

@@ -4,6 +4,7 @@
 #include "cpu/kernels/vec_part.h"
 //
 #define JITNEY_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#define JITNEY_TILE [[gnu::always_inline]] inline
 #include "cpu/kernels/gemm/panel_impl.h"
 
 namespace jitney::kernels {

@@ -1,5 +1,6 @@
 // Register tiles two vectors wide for a panel of B, written once for whichever V was included before.
-// Included by f32_gemm_*.cpp only, which say how many rows a tile has: JITNEY_ROWS(X) is X(0) X(1) … X(kRows - 1).
+// Included by f32_gemm_*.cpp only, which say how many rows a tile has (JITNEY_ROWS(X) is X(0) X(1) … X(kRows - 1)) and whether
+// tiles are inlined into the loop over them (JITNEY_TILE): that saves a call, but takes registers from the rows' pointers.
 #pragma once
 
 #include "cpu/kernels/gemm/gemm.h"
@@ -32,13 +33,12 @@ struct Place {
 
 // Accumulators are named: gcc stores a 2-D array of them to memory in every iteration.
 template <std::size_t kUsed, bool kNarrow>
-inline void tile(const PanelRun& run, const Place& place, const float* const* rows) {
+JITNEY_TILE void tile(const PanelRun& run, const Place& place, const float* const* rows) {
 #define JITNEY_DECLARE(r) [[maybe_unused]] V left##r = zero(), right##r = zero();
   JITNEY_ROWS(JITNEY_DECLARE)
   const float* b = run.b;
   const std::size_t k = run.k;
   const char* ahead = place.ahead_left > 0 ? place.ahead : reinterpret_cast<const char*>(b);
-  const std::ptrdiff_t ahead_step = place.ahead_left > 0 ? static_cast<std::ptrdiff_t>(kAheadBytes) : 0;
   for (std::size_t tap = run.taps; tap != 0; --tap, rows += kRows) {
 #define JITNEY_ROW(r) [[maybe_unused]] const float* a##r = rows[r < kUsed ? r : 0];
     JITNEY_ROWS(JITNEY_ROW)
@@ -58,7 +58,7 @@ inline void tile(const PanelRun& run, const Place& place, const float* const* ro
     std::size_t i = 0;
     for (; i + kUnroll <= k; i += kUnroll, b += kUnroll * kColumns) {
       for (std::size_t line = 0; line < kAheadBytes; line += 64) prefetch_far(ahead + line);
-      ahead += ahead_step;
+      ahead += kAheadBytes;
 #pragma GCC unroll 4
       for (std::size_t u = 0; u < kUnroll; ++u) {
         prefetch_near(reinterpret_cast<const char*>(b + u * kColumns) + kPrefetchBytes);
@@ -122,15 +122,16 @@ void groups_of(const PanelRun& run, Place& place, std::size_t count) {
   const std::ptrdiff_t fetched = static_cast<std::ptrdiff_t>(run.taps * (run.k / kUnroll) * kAheadBytes);
   constexpr std::ptrdiff_t kHeight = static_cast<std::ptrdiff_t>(kUsed);
   for (; count != 0; --count) {
-    if (run.table != nullptr) {
-      tile<kUsed, kNarrow>(run, place, place.table);
-      place.table += kRows * run.taps;
-    } else {
-      const float* rows[kRows];
-      for (std::size_t r = 0; r < kUsed; ++r) rows[r] = place.a + static_cast<std::ptrdiff_t>(r) * run.lda;
-      tile<kUsed, kNarrow>(run, place, rows);
+    const float* plain[kRows];
+    const float* const* rows = place.table;
+    if (rows == nullptr) {
+      for (std::size_t r = 0; r < kUsed; ++r) plain[r] = place.a + static_cast<std::ptrdiff_t>(r) * run.lda;
+      rows = plain;
       place.a += kHeight * run.lda;
+    } else {
+      place.table += kRows * run.taps;
     }
+    tile<kUsed, kNarrow>(run, place, rows);
     place.c += kHeight * run.ldc;
     if (place.residual != nullptr) place.residual += kHeight * run.ldr;
     place.ahead += fetched;
