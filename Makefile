@@ -220,10 +220,12 @@ arm-size: $(VENV)/.tools
 	@size=$$(stat -c %s $(BUILD)/libjitney-stripped.so); echo "stripped library for aarch64: $$size bytes, allowed are $(ARM_SIZE_LIMIT)"; \
 	  [ $$size -le $(ARM_SIZE_LIMIT) ]
 
-# Real models on the portable kernels.
+# Real models on the portable kernels, and on AVX2 where the processor has more.
 scalar: $(VENV)/.dev
 	$(BIN)/python models/fetch.py >/dev/null
 	JITNEY_TEST_ALL=1 JITNEY_ISA=scalar $(BIN)/python -m pytest -q tests/python/test_models.py -k agrees
+	if [ "$$($(BIN)/python -c 'from jitney import _core; print(_core.isa())')" = avx512 ]; then \
+	  JITNEY_TEST_ALL=1 JITNEY_ISA=avx2 $(BIN)/python -m pytest -q tests/python/test_models.py -k agrees; fi
 
 # Every kernel on the shapes of real layers: nanoseconds, GFLOP/s, percentage of the measured peak.
 BENCH_ARGS ?=

@@ -40,10 +40,13 @@ inline V fma(V a, V b, V c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 inline V fma(V a, float x, V c) { return fma(a, set(x), c); }
 inline void add_product(V& sum, V a, V b) { sum = fma(a, b, sum); }
 inline V sqrt(V a) { return {_mm512_maskz_sqrt_ps(0xFFFF, a.v)}; }
-// Rounded with every lane in the mask: gcc 12 takes the plain forms' undefined source for a use before initialisation.
-inline V floor(V a) { return {_mm512_maskz_roundscale_ps(0xFFFF, a.v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)}; }
-inline V ceil(V a) { return {_mm512_maskz_roundscale_ps(0xFFFF, a.v, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC)}; }
-inline V round_even(V a) { return {_mm512_maskz_roundscale_ps(0xFFFF, a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
+// With every lane in the mask: gcc 12 takes the plain forms' undefined source for a use before initialisation.
+inline constexpr int kDown = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+inline constexpr int kUp = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
+inline constexpr int kToEven = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+inline V floor(V a) { return {_mm512_maskz_roundscale_ps(0xFFFF, a.v, kDown)}; }
+inline V ceil(V a) { return {_mm512_maskz_roundscale_ps(0xFFFF, a.v, kUp)}; }
+inline V round_even(V a) { return {_mm512_maskz_roundscale_ps(0xFFFF, a.v, kToEven)}; }
 inline V negate(V a) { return {_mm512_xor_ps(a.v, _mm512_set1_ps(-0.0f))}; }
 inline V abs(V a) { return {_mm512_andnot_ps(_mm512_set1_ps(-0.0f), a.v)}; }
 inline V copy_sign(V magnitude, V sign) {
