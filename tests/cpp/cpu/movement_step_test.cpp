@@ -78,3 +78,25 @@ TEST_CASE("movement: identity, transpose, expand, concat, slice, split, pad and 
     }
   }
 }
+
+TEST_CASE("pad: reflected, repeated and wrapped edges") {
+  std::mt19937 rng(6);
+  const std::vector<std::vector<double>> pads = {{0, 0, 1, 2, 0, 0, 3, 1}, {0, 2, 0, 0, 0, 1, 0, 4}, {0, 0, -1, 2, 0, 0, 2, -1},
+                                                 {1, 0, 0, 0, 0, 0, 0, 6}, {0, 0, 9, 9, 0, 0, 9, 9}, {0, 0, -2, 0, 0, 0, -2, 0}};
+  for (const char* mode : {"reflect", "edge", "wrap"}) {
+    for (const auto& amounts : pads) {
+      for (const Storage& storage : {Storage{}, Storage{{0, 2, 3, 1}}, Storage{{0, 2, 3, 1}, 3, 1}}) {
+        for (const DType dtype : {DType::float32, DType::uint8}) {
+          Case c = make_case("pad", {{"mode", std::string(mode)}},
+                             {random(rng, dtype, {2, 3, 5, 7}, storage), numbers(DType::int64, {8}, amounts)});
+          check_case(c);
+          c.output_gap = 2;
+          check_case(c);
+        }
+      }
+    }
+  }
+  Case sound = make_case("pad", {{"mode", std::string("reflect")}},
+                         {random(rng, DType::float32, {1, 1, 40000}), numbers(DType::int64, {6}, {0, 0, 100, 0, 0, 300})});
+  CHECK(check_case(sound) == "pad_reflect");
+}
