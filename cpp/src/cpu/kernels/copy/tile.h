@@ -63,6 +63,8 @@ void transpose(const Element<Bytes>* src, std::int64_t src_row, Element<Bytes>* 
     const std::int64_t j1 = j0 + kTile < columns ? j0 + kTile : columns;
     for (std::int64_t i0 = 0; i0 < rows; i0 += kTile) {
       const std::int64_t i1 = i0 + kTile < rows ? i0 + kTile : rows;
+      // Reads leap from row to row, often into another page each: no processor fetches that ahead.
+      for (std::int64_t i = i1; i < i1 + kTile && i < rows; ++i) __builtin_prefetch(src + i * src_row + j0);
       if constexpr (Bytes == 4) {
         const std::int64_t j4 = j0 + (j1 - j0) / 4 * 4, i4 = i0 + (i1 - i0) / 4 * 4;
         for (std::int64_t j = j0; j < j4; j += 4) {
