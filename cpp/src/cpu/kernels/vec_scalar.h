@@ -6,33 +6,40 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace jitney::kernels {
 namespace {
 
 inline constexpr std::size_t kLanes = 4;
 
+// The compiler's own vectors: processors without any get the same results, those with some get small code.
+typedef float Floats __attribute__((vector_size(16)));
+typedef std::int32_t Ints __attribute__((vector_size(16)));
+
 struct V {
-  float v[kLanes];
+  Floats v;
 };
 struct Mask {
-  bool v[kLanes];
+  Ints v;
 };
 
 template <typename F>
 inline V each(F f) {
-  return {{f(0), f(1), f(2), f(3)}};
+  return {Floats{f(0), f(1), f(2), f(3)}};
 }
 
-inline V set(float x) { return {{x, x, x, x}}; }
+inline V set(float x) { return {Floats{x, x, x, x}}; }
 inline V zero() { return set(0.0f); }
-inline V load(const float* p) { return {{p[0], p[1], p[2], p[3]}}; }
+inline V load(const float* p) {
+  V a;
+  std::memcpy(&a, p, sizeof a);
+  return a;
+}
 inline V load_bytes(const std::uint8_t* p) {
   return each([=](std::size_t i) { return static_cast<float>(p[i]); });
 }
-inline void store(float* p, V a) {
-  for (std::size_t i = 0; i < kLanes; ++i) p[i] = a.v[i];
-}
+inline void store(float* p, V a) { std::memcpy(p, &a, sizeof a); }
 inline V load_part(const float* p, std::size_t n) {
   return each([=](std::size_t i) { return i < n ? p[i] : 0.0f; });
 }
@@ -40,18 +47,10 @@ inline void store_part(float* p, V a, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) p[i] = a.v[i];
 }
 
-inline V operator+(V a, V b) {
-  return each([=](std::size_t i) { return a.v[i] + b.v[i]; });
-}
-inline V operator-(V a, V b) {
-  return each([=](std::size_t i) { return a.v[i] - b.v[i]; });
-}
-inline V operator*(V a, V b) {
-  return each([=](std::size_t i) { return a.v[i] * b.v[i]; });
-}
-inline V operator/(V a, V b) {
-  return each([=](std::size_t i) { return a.v[i] / b.v[i]; });
-}
+inline V operator+(V a, V b) { return {a.v + b.v}; }
+inline V operator-(V a, V b) { return {a.v - b.v}; }
+inline V operator*(V a, V b) { return {a.v * b.v}; }
+inline V operator/(V a, V b) { return {a.v / b.v}; }
 inline V fma(V a, V b, V c) { return a * b + c; }
 inline V fma(V a, float x, V c) { return fma(a, set(x), c); }
 inline V sqrt(V a) {
@@ -66,9 +65,7 @@ inline V ceil(V a) {
 inline V round_even(V a) {
   return each([=](std::size_t i) { return std::nearbyint(a.v[i]); });
 }
-inline V negate(V a) {
-  return each([=](std::size_t i) { return -a.v[i]; });
-}
+inline V negate(V a) { return {-a.v}; }
 inline V abs(V a) {
   return each([=](std::size_t i) { return std::abs(a.v[i]); });
 }
@@ -76,23 +73,13 @@ inline V copy_sign(V magnitude, V sign) {
   return each([=](std::size_t i) { return std::copysign(magnitude.v[i], sign.v[i]); });
 }
 
-inline Mask operator<(V a, V b) { return {{a.v[0] < b.v[0], a.v[1] < b.v[1], a.v[2] < b.v[2], a.v[3] < b.v[3]}}; }
-inline V select(Mask m, V yes, V no) {
-  return each([=](std::size_t i) { return m.v[i] ? yes.v[i] : no.v[i]; });
-}
+inline Mask operator<(V a, V b) { return {a.v < b.v}; }
+inline V select(Mask m, V yes, V no) { return {m.v ? yes.v : no.v}; }
 
-inline V at_least(V a, V bound) {
-  return each([=](std::size_t i) { return a.v[i] < bound.v[i] ? bound.v[i] : a.v[i]; });
-}
-inline V at_most(V a, V bound) {
-  return each([=](std::size_t i) { return a.v[i] > bound.v[i] ? bound.v[i] : a.v[i]; });
-}
-inline V max(V a, V b) {
-  return each([=](std::size_t i) { return a.v[i] > b.v[i] || std::isnan(a.v[i]) ? a.v[i] : b.v[i]; });
-}
-inline V min(V a, V b) {
-  return each([=](std::size_t i) { return a.v[i] < b.v[i] || std::isnan(a.v[i]) ? a.v[i] : b.v[i]; });
-}
+inline V at_least(V a, V bound) { return {a.v < bound.v ? bound.v : a.v}; }
+inline V at_most(V a, V bound) { return {a.v > bound.v ? bound.v : a.v}; }
+inline V max(V a, V b) { return {((a.v > b.v) | (a.v != a.v)) ? a.v : b.v}; }
+inline V min(V a, V b) { return {((a.v < b.v) | (a.v != a.v)) ? a.v : b.v}; }
 
 inline V scale_by_power(V a, V n) {
   return each([=](std::size_t i) {
