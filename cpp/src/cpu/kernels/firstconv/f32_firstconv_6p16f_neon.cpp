@@ -137,8 +137,8 @@ constinit const FirstConvKernel f32_firstconv_6p16f_neon{
     Isa::neon,
     kLanes,
     4,
-    {12, 8, 8, 6},
-    {first_tiles<12, 1>, first_tiles<8, 2>, first_tiles<8, 3>, six_by_sixteen_any},
+    {12, 8, 6, 6},
+    {first_tiles<12, 1>, first_tiles<8, 2>, first_tiles<6, 3>, six_by_sixteen_any},
     shift_row<float>,
     shift_row<std::uint8_t>,
     epilogue_neon};

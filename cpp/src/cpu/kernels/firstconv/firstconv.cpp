@@ -25,7 +25,8 @@ constexpr std::size_t kRingBytes = 20 * 1024;
 constexpr std::size_t kMostRingBytes = 128 * 1024;
 constexpr std::size_t kMostWeightBytes = 256 * 1024;
 constexpr std::size_t kLeastPixels = 24;  // along the width, where there are as many
-constexpr std::size_t kSums = 2048;       // floats that wait for an epilogue which is no clamp; at least one tile
+constexpr std::size_t kTilesAtOnce = 4;
+constexpr std::size_t kSums = 2048;  // floats that wait for an epilogue which is no clamp; at least one tile
 
 /// Filters in blocks of nearly equal numbers of vectors.
 struct Blocks {
@@ -50,6 +51,8 @@ struct RowOfTiles {
   const FirstConvKernel& kernel;
   const FirstConvArgs& args;
   std::optional<Clamp> clamp;  // of an epilogue without residual
+  Ring& ring;
+  std::size_t lines;  // to fetch after each few tiles
 
   void run(FirstTiles tiles, std::size_t vectors, std::size_t filter, std::size_t used, std::size_t first_pixel,
            std::size_t count) const noexcept {
@@ -59,16 +62,21 @@ struct RowOfTiles {
     float* y = args.output + pixel * args.output_stride + column;
     std::size_t done = 0;
     if (clamp && used == vectors * kernel.lanes) {
-      tiles.tiles = count / per_tile;
-      tiles.y = y;
-      tiles.y_stride = args.output_stride;
-      tiles.bias = args.epilogue.bias == nullptr ? nullptr : args.epilogue.bias + filter;
-      tiles.clamp = *clamp;
-      compute(tiles);
-      done = tiles.tiles * per_tile;
+      FirstTiles whole = tiles;
+      whole.y_stride = args.output_stride;
+      whole.bias = args.epilogue.bias == nullptr ? nullptr : args.epilogue.bias + filter;
+      whole.clamp = *clamp;
+      for (std::size_t left = count / per_tile; left > 0; left -= whole.tiles) {
+        whole.tiles = std::min(left, kTilesAtOnce);
+        whole.offset = static_cast<std::ptrdiff_t>(done) * tiles.pixel_step;
+        whole.y = y + static_cast<std::ptrdiff_t>(done) * args.output_stride;
+        compute(whole);
+        ring.fetch(lines);
+        done += whole.tiles * per_tile;
+      }
     }
     alignas(64) float sums[kSums];
-    const std::size_t width = vectors * kernel.lanes, most = kSums / width / per_tile;
+    const std::size_t width = vectors * kernel.lanes, most = std::min(kTilesAtOnce, kSums / width / per_tile);
     FirstTiles raw = tiles;
     raw.y = sums;
     raw.y_stride = static_cast<std::ptrdiff_t>(width);
@@ -82,6 +90,7 @@ struct RowOfTiles {
       compute(raw);
       kernel.epilogue(shifted(args.epilogue, pixel + at, column), pixels, used, sums, raw.y_stride, y + at * args.output_stride,
                       args.output_stride);
+      ring.fetch(lines);
       done += pixels;
     }
   }
@@ -174,13 +183,16 @@ void firstconv_tile(const FirstConvKernel& kernel, const FirstConvArgs& args, st
   const float** taps = static_cast<const float**>(scratch);
   Ring ring(kernel, args, x0, x1 - x0 + widest_tile(kernel), reinterpret_cast<float*>(taps + k));
   const Blocks blocks(kernel, args.filters);
-  const RowOfTiles row{kernel, args, args.epilogue.residual == nullptr ? as_clamp(args.epilogue) : std::nullopt};
+  RowOfTiles row{kernel, args, args.epilogue.residual == nullptr ? as_clamp(args.epilogue) : std::nullopt, ring, 0};
+  const std::size_t at_once = kTilesAtOnce * kernel.pixels[blocks.size(0) - 1];
+  const std::size_t pieces = blocks.count * ((x1 - x0 + at_once - 1) / at_once);
   FirstTiles tiles;
   tiles.taps = taps;
   tiles.k = k;
   tiles.pixel_step = g.stride[2] * ring.column_step();
   for (std::size_t r = r0; r < r1; ++r) {
     ring.see(static_cast<std::ptrdiff_t>(r), taps);
+    row.lines = (ring.lines() + pieces - 1) / pieces;
     tiles.w = args.weights;
     for (std::size_t block = 0, filter = 0; block < blocks.count; ++block) {
       const std::size_t vectors = blocks.size(block), width = vectors * kernel.lanes;

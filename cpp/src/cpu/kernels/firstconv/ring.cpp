@@ -77,7 +77,6 @@ void Ring::see(std::ptrdiff_t row, const float** taps) noexcept {
         load<std::uint8_t>(plane / g.output[0], z, y, slot(d, y));
       }
     }
-    for (std::ptrdiff_t y = loaded_; y < loaded_ + g.stride[1]; ++y) fetch(plane / g.output[0], z, y);
     for (std::ptrdiff_t i = 0; i < g.kernel[1]; ++i) {
       const float* tap = slot(d, y0 + i * g.dilation[1]) + first_channel_;
       for (std::ptrdiff_t j = 0; j < g.kernel[2]; ++j, tap += g.dilation[2] * column_step_) {
@@ -85,21 +84,36 @@ void Ring::see(std::ptrdiff_t row, const float** taps) noexcept {
       }
     }
   }
+  begin_fetch(plane / g.output[0]);
 }
 
-void Ring::fetch(std::ptrdiff_t image, std::ptrdiff_t z, std::ptrdiff_t y) const noexcept {
-  constexpr std::ptrdiff_t kLine = 64;
+void Ring::begin_fetch(std::ptrdiff_t image) noexcept {
   const ConvGeometry& g = args_.geometry;
-  const auto inside = [](std::ptrdiff_t i, std::ptrdiff_t size) { return i >= 0 && i < size; };
-  const bool dense = interleaved_ || g.input_stride[2] == 1;
-  if (!dense || end_ == begin_ || !inside(z, g.input[0]) || !inside(y, g.input[1])) return;
-  const std::ptrdiff_t bytes = args_.type == PixelType::float32 ? sizeof(float) : 1;
-  const std::ptrdiff_t row = image * g.input_batch_stride + z * g.input_stride[0] + y * g.input_stride[1];
-  const std::ptrdiff_t length = ((end_ - begin_) * g.input_stride[2]) * bytes;
-  for (std::ptrdiff_t c = 0; c < (interleaved_ ? 1 : channels_); ++c) {
-    const char* from =
-        static_cast<const char*>(args_.input) + (row + (left_ + begin_) * g.input_stride[2] + c * args_.channel_stride) * bytes;
-    for (std::ptrdiff_t i = 0; i < length; i += kLine) __builtin_prefetch(from + i);
+  const bool planes = !interleaved_ && g.input_stride[2] == 1 && args_.type == PixelType::float32;
+  next_row_ = end_row_ = 0;
+  if (!planes || g.kernel[0] != 1 || g.input[0] != 1 || g.pad_begin[0] != 0 || begin_ == end_) return;
+  next_row_ = std::clamp<std::ptrdiff_t>(loaded_, 0, g.input[1]);
+  end_row_ = std::clamp<std::ptrdiff_t>(loaded_ + g.stride[1], next_row_, g.input[1]);
+  next_channel_ = next_float_ = 0;
+  fetch_from_ = static_cast<const float*>(args_.input) + image * g.input_batch_stride + (left_ + begin_) * g.input_stride[2];
+}
+
+std::size_t Ring::lines() const noexcept {
+  constexpr std::ptrdiff_t kPerLine = 16;
+  return static_cast<std::size_t>((end_row_ - next_row_) * channels_ * ((end_ - begin_ + kPerLine - 1) / kPerLine));
+}
+
+void Ring::fetch(std::size_t lines) noexcept {
+  constexpr std::ptrdiff_t kPerLine = 16;
+  for (; lines > 0 && next_row_ < end_row_; --lines) {
+    __builtin_prefetch(fetch_from_ + next_row_ * args_.geometry.input_stride[1] + next_channel_ * args_.channel_stride +
+                       next_float_);
+    next_float_ += kPerLine;
+    if (next_float_ < end_ - begin_) continue;
+    next_float_ = 0;
+    if (++next_channel_ < channels_) continue;
+    next_channel_ = 0;
+    ++next_row_;
   }
 }
 

@@ -20,11 +20,15 @@ class Ring {
   std::ptrdiff_t column_step() const noexcept { return column_step_; }
   /// Loads what output row `row` (of batch·depth·height) sees, and where each tap's inputs begin. Rows come in ascending order.
   void see(std::ptrdiff_t row, const float** taps) noexcept;
+  /// Asks memory for so many cache lines of what the next output row will see beyond this one. Rows of planes come from far
+  /// away in short pieces, which the processor does not foresee; asked for all at once, they would hold up the computation.
+  void fetch(std::size_t lines) noexcept;
+  /// How many of them are left.
+  std::size_t lines() const noexcept;
 
  private:
   float* slot(std::ptrdiff_t plane, std::ptrdiff_t y) const noexcept;
-  /// Asks for a row that will be loaded soon: it comes from far away in short pieces, which the processor does not foresee.
-  void fetch(std::ptrdiff_t image, std::ptrdiff_t z, std::ptrdiff_t y) const noexcept;
+  void begin_fetch(std::ptrdiff_t image) noexcept;
   template <typename T>
   void load(std::ptrdiff_t image, std::ptrdiff_t z, std::ptrdiff_t y, float* to) const noexcept;
 
@@ -39,10 +43,12 @@ class Ring {
   std::ptrdiff_t columns_;        // of a slot
   std::ptrdiff_t slot_floats_;
   std::ptrdiff_t slots_;
-  std::ptrdiff_t left_;                            // image column of the slots' first
-  std::ptrdiff_t begin_, end_;                     // slot columns that lie in the image
-  std::ptrdiff_t plane_ = -1;                      // batch·depth of the rows in the ring
-  std::ptrdiff_t loaded_ = 0;                      // image rows before this one are in the ring, as many as it holds
+  std::ptrdiff_t left_;         // image column of the slots' first
+  std::ptrdiff_t begin_, end_;  // slot columns that lie in the image
+  std::ptrdiff_t plane_ = -1;   // batch·depth of the rows in the ring
+  std::ptrdiff_t loaded_ = 0;   // image rows before this one are in the ring, as many as it holds
+  const float* fetch_from_ = nullptr;
+  std::ptrdiff_t next_row_ = 0, end_row_ = 0, next_channel_ = 0, next_float_ = 0;
   float shifts_[kMostFirstChannels][kShiftTable];  // one table if interleaved, or one per channel
 };
 
