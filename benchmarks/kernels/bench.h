@@ -42,5 +42,8 @@ inline std::vector<float> random_floats(std::size_t n) {
 }
 
 void add_gemm(std::vector<Case>& cases);
+void add_conv(std::vector<Case>& cases);
+void add_dwconv(std::vector<Case>& cases);
+void add_elementwise(std::vector<Case>& cases);
 
 }  // namespace jitney::bench

@@ -34,6 +34,9 @@ bool wanted(const Case& c, const Options& options) {
 void run(const Options& options) {
   std::vector<Case> cases;
   add_gemm(cases);
+  add_conv(cases);
+  add_dwconv(cases);
+  add_elementwise(cases);
   std::map<Isa, double> peaks;
   const double bandwidth = read_bandwidth();
   if (!options.json) std::printf("reading memory: %.1f GB/s\n", bandwidth);
