@@ -28,7 +28,7 @@ def converted(tmp_path_factory: pytest.TempPathFactory):
     return convert
 
 
-@pytest.mark.parametrize(("name", "limit"), [("mobilenet_v2", 5.8 * MIB), ("resnet50", 9.3 * MIB)])
+@pytest.mark.parametrize(("name", "limit"), [("mobilenet_v2", 3.8 * MIB), ("resnet50", 9.3 * MIB)])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_arena_of_known_networks(name: str, limit: float, threads: int, converted) -> None:
     with jitney.Session(converted(name), threads=threads) as session:

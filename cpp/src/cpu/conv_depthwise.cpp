@@ -21,8 +21,8 @@ class DepthwiseConv final : public ConvWay {
   }
 
   void run(const StepRun& run, const ConvRun& conv) const override {
-    const kernels::DwConvArgs args{problem_.geometry, problem_.groups, conv.x, conv.weights, conv.y,
-                                   conv.y_stride,     conv.epilogue};
+    const kernels::DwConvArgs args{problem_.geometry, problem_.groups, conv.x,        nullptr,
+                                   conv.weights,      conv.y,          conv.y_stride, conv.epilogue};
     parallel_tasks(run, grid_.count(), 2 * problem_.nanoseconds(), [&](std::size_t index, std::size_t) {
       const auto tile = grid_.tile(index);
       kernels::dwconv_tile(kernel_, args, tile.row, tile.row_end, tile.column, tile.column_end);

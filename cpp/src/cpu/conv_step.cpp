@@ -50,8 +50,6 @@ std::string product_words(const ConvProblem& problem) {
   return problem.groups == 1 ? words : words + " for each of " + std::to_string(problem.groups) + " groups";
 }
 
-namespace {
-
 ConvProblem conv_problem(const NodeRequest& node) {
   const Operand& x = node.inputs[0];
   const Operand& w = node.inputs[1];
@@ -70,6 +68,8 @@ ConvProblem conv_problem(const NodeRequest& node) {
     problem.no_padding = problem.no_padding && window.pad_begin[i] == 0 && window.pad_end[i] == 0;
   return problem;
 }
+
+namespace {
 
 /// The way that was measured to be the fastest, else the one that is expected to be.
 ConvEstimate chosen_estimate(const ConvProblem& problem, const MeasuredWays* measured) {

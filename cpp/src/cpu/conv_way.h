@@ -28,6 +28,9 @@ struct ConvProblem {
   double nanoseconds() const;
 };
 
+/// The problem of a node that is_plain_conv() took and whose input has pixel strides.
+ConvProblem conv_problem(const NodeRequest& node);
+
 /// Addresses of one run.
 struct ConvRun {
   const float* x = nullptr;

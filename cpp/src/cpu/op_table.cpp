@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu/attention_step.h"
+#include "cpu/conv_chain_step.h"
 #include "cpu/conv_step.h"
 #include "cpu/conv_transpose_step.h"
 #include "cpu/elementwise_step.h"
@@ -41,7 +42,7 @@ const FastOp* find_fast_op(std::string_view op) noexcept {
 }
 
 std::span<const FusedOp> fused_ops() noexcept {
-  static const std::vector<FusedOp> all = {fused_first_conv(), fused_elementwise()};
+  static const std::vector<FusedOp> all = {fused_first_conv(), fused_conv_chain(), fused_elementwise()};
   return all;
 }
 

@@ -20,7 +20,8 @@ void run(const DwConvKernel& kernel, ConvProblem& p, const TileGrid& grid) {
   std::vector<float> packed(p.geometry.taps() * dwconv_padded(kernel, p.channels), kNan);
   pack_dwconv(kernel, p.geometry.kernel, p.channels, p.weights.data(), static_cast<std::ptrdiff_t>(p.geometry.taps()),
               p.tap_stride(), packed.data());
-  const DwConvArgs args{p.geometry, p.channels, p.input.data(), packed.data(), p.output.data(), p.output_stride(), p.epilogue};
+  const DwConvArgs args{p.geometry,    p.channels,      p.input.data(),    nullptr,
+                        packed.data(), p.output.data(), p.output_stride(), p.epilogue};
   for (std::size_t i = 0; i < grid.count(); ++i) {
     const TileGrid::Tile t = grid.tile(i);
     dwconv_tile(kernel, args, t.row, t.row_end, t.column, t.column_end);

@@ -80,6 +80,8 @@ struct DwConvArgs {
   ConvGeometry geometry;
   std::size_t channels = 0;
   const float* input = nullptr;
+  // If given: row h of the only image lies at input_rows[h], whatever input and the stride of rows. For kernels that slide.
+  const float* const* input_rows = nullptr;
   const float* weights = nullptr;
   float* output = nullptr;  // pixel p of the batch at output + p·output_stride
   std::ptrdiff_t output_stride = 0;

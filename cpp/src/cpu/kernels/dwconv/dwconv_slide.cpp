@@ -111,17 +111,21 @@ void slide_tile(const DwConvKernel& kernel, const DwConvArgs& args, std::size_t 
     // Two rows share inputs and weights if all their taps lie inside the image.
     const bool two =
         r + 1 < end && row + 1 < g.output[1] && taps.count == g.kernel[1] && taps_inside(g, 1, row + 1).count == g.kernel[1];
-    const float* x = args.input + channel + r / (g.output[0] * g.output[1]) * g.input_batch_stride +
-                     depth.input * g.input_stride[0] + taps.input * g.input_stride[1];
     run.row_count = two ? 2 : 1;
     run.taps = static_cast<std::size_t>(taps.count);
     // Output rows may share their rows of taps; the kernels know the usual case.
     const bool shared = g.dilation[1] == 1 && g.stride[1] == g.stride[2] && g.stride[1] <= g.kernel[1];
     const std::ptrdiff_t jump = shared ? g.stride[1] : g.kernel[1];
     run.jump = static_cast<std::size_t>(jump);
+    const std::ptrdiff_t image = r / (g.output[0] * g.output[1]);
+    const auto row_at = [&](std::ptrdiff_t offset) {
+      const std::ptrdiff_t h = taps.input + offset;
+      if (args.input_rows != nullptr) return args.input_rows[h] + channel;
+      return args.input + channel + image * g.input_batch_stride + depth.input * g.input_stride[0] + h * g.input_stride[1];
+    };
     for (std::ptrdiff_t i = 0; i < taps.count; ++i) {
-      rows[i] = x + i * g.dilation[1] * g.input_stride[1];
-      if (two) rows[jump + i] = rows[i] + g.stride[1] * g.input_stride[1];
+      rows[i] = row_at(i * g.dilation[1]);
+      if (two) rows[jump + i] = row_at(g.stride[1] + i * g.dilation[1]);
     }
     const std::ptrdiff_t row_pointers = two ? jump + taps.count : taps.count;
     run.w = weights + taps.first * g.kernel[2] * lanes;
