@@ -1,7 +1,7 @@
 // Winograd's transforms, written once for whichever V was included before. Included by f32_winograd_*.cpp only.
 //
-// Along one axis results come in pairs that share what they are made of. A tile's transform takes a pair of rows at a time from
-// what it loads again for each, so that what is between the two axes stays in 16 registers.
+// Along one axis results come in pairs that share what they are made of. The transforms of inputs and weights take a pair of rows
+// at a time, from what they load again for each, so that what is between the two axes stays in 16 registers.
 #pragma once
 
 #include <iterator>
@@ -155,6 +155,13 @@ void winograd_weights(const float* w, std::size_t tap_stride, std::size_t count,
   }
 }
 
+/// Aᵀ·s, all of it.
+template <typename Tile, typename At>
+inline void restore(At at, V (&y)[Tile::kTile]) {
+  unrolled<std::size(Tile::kResults)>(
+      [&](auto pair) { Tile::template output<pair>(at, y[Tile::kResults[pair][0]], y[Tile::kResults[pair][1]]); });
+}
+
 template <typename Tile>
 void winograd_output(const WinogradTileOutput& given) {
   constexpr std::size_t kTile = Tile::kTile, kReach = Tile::kReach;
@@ -162,32 +169,24 @@ void winograd_output(const WinogradTileOutput& given) {
   const V low = set(tile.clamp.low), high = set(tile.clamp.high);
   for_each_vector(tile.columns, [&](std::size_t c, auto part) {
     const V bias = tile.bias != nullptr ? part.load(tile.bias + c) : zero();
-    unrolled<std::size(Tile::kResults)>([&](auto rows) {
-      V line[2][kReach];
-      unrolled<kReach>([&](auto j) {
-        const auto at = [&](std::size_t i) { return load(tile.sums + (kReach * i + j) * tile.point_stride + c); };
-        Tile::template output<rows>(at, line[0][j], line[1][j]);
+    V lines[kReach][kTile];  // [column][row], restored along the height
+    // Not unrolled: the addresses of all points at once would not fit into registers.
+    const float* sums = tile.sums + c;
+    for (std::size_t j = 0; j < kReach; ++j, sums += tile.point_stride)
+      restore<Tile>([&](std::size_t i) { return load(sums + kReach * i * tile.point_stride); }, lines[j]);
+    float* to = tile.y + c;
+    const float* residual = tile.residual == nullptr ? nullptr : tile.residual + c;
+    for (std::size_t i = 0; i < tile.rows; ++i, to += tile.row_stride) {
+      V y[kTile];
+      restore<Tile>([&](std::size_t j) { return lines[j][i]; }, y);
+      unrolled<kTile>([&](auto j) {
+        if (j >= tile.across) return;
+        V x = y[j] + bias;
+        if (residual != nullptr) x = x + part.load(residual + static_cast<std::ptrdiff_t>(j) * tile.residual_pixel_stride);
+        part.store(to + static_cast<std::ptrdiff_t>(j) * tile.pixel_stride, at_most(at_least(x, low), high));
       });
-      unrolled<2>([&](auto half) {
-        constexpr std::size_t kRow = Tile::kResults[rows][half];
-        if (kRow >= tile.rows) return;
-        V y[kTile];
-        unrolled<std::size(Tile::kResults)>([&](auto columns) {
-          Tile::template output<columns>([&](std::size_t j) { return line[half][j]; }, y[Tile::kResults[columns][0]],
-                                         y[Tile::kResults[columns][1]]);
-        });
-        float* to = tile.y + static_cast<std::ptrdiff_t>(kRow) * tile.row_stride + c;
-        const float* residual = tile.residual;
-        if (residual != nullptr)
-          residual += static_cast<std::ptrdiff_t>(kRow) * tile.residual_row_stride + static_cast<std::ptrdiff_t>(c);
-        unrolled<kTile>([&](auto j) {
-          if (j >= tile.across) return;
-          V x = y[j] + bias;
-          if (residual != nullptr) x = x + part.load(residual + static_cast<std::ptrdiff_t>(j) * tile.residual_pixel_stride);
-          part.store(to + static_cast<std::ptrdiff_t>(j) * tile.pixel_stride, at_most(at_least(x, low), high));
-        });
-      });
-    });
+      if (residual != nullptr) residual += tile.residual_row_stride;
+    }
   });
 }
 
