@@ -315,9 +315,10 @@ def test_ctrl_c_ends_an_endless_loop() -> None:
     loop = helper.make_node("Loop", ["trips", "", "start"], ["y"], body=helper.make_graph(nodes, "body", *parts, [one]))
     model = make_onnx([loop], [("trips", number, []), ("start", number, [])], [("y", number, [])])
     code = f"""
-import _thread, threading
+import _thread, signal, threading
 import numpy as np
 import jitney
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
 session = jitney.Session({convert_to_bytes(model)!r}, threads=1)
 start = np.int64(0)
 threading.Timer(0.1, _thread.interrupt_main).start()
