@@ -127,13 +127,14 @@ void run_panel(const GemmKernel& kernel, PanelRun run, const Epilogue& epilogue,
 
 namespace {
 
-/// Rows that a multiple of a page apart share their sets of the first-level cache, in which few of them fit beside B.
+/// Rows that a multiple of a page apart share their sets of the first-level cache, in which few of them fit beside B. Kernels
+/// that copy rows side by side do not suffer, and lay their copies out for whole tiles.
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kMostAliasedRows = 6;
 
 std::size_t tile_rows(const GemmKernel& kernel, std::ptrdiff_t lda) noexcept {
   const bool aliased = static_cast<std::size_t>(lda) * sizeof(float) % kPageBytes == 0;
-  return kernel.panel != nullptr && aliased ? std::min(kernel.mr, kMostAliasedRows) : kernel.mr;
+  return kernel.panel != nullptr && !kernel.copies_rows && aliased ? std::min(kernel.mr, kMostAliasedRows) : kernel.mr;
 }
 
 /// Groups of wide_panels panels for one row; returns the first column that is left.
