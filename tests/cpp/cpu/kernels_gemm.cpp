@@ -155,6 +155,20 @@ TEST_CASE("gemm: every activation with bias, scale and residual, in whole and pa
   });
 }
 
+TEST_CASE("gemm: rows that lie a multiple of a page apart, copied or not") {
+  for_each_kernel([](const GemmKernel& kernel) {
+    for (const std::size_t m : {7, 13, 49}) {
+      Problem problem(kernel, m, 40, 1024, 3);
+      REQUIRE(problem.lda == 1024);
+      problem.run();
+      CHECK(problem.wrong() == 0);
+      std::fill(problem.c.begin(), problem.c.end(), kNan);
+      problem.run_copying();
+      CHECK(problem.wrong() == 0);
+    }
+  });
+}
+
 TEST_CASE("gemm: the residual may be the output itself") {
   for_each_kernel([](const GemmKernel& kernel) {
     for (const Activation activation : {Activation::relu, Activation::silu}) {
