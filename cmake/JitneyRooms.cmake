@@ -25,11 +25,11 @@ function(jitney_compile_options target)
   endif()
 endfunction()
 
-# jitney_room(NAME [ROOM_BELOW]): sources are cpp/src/NAME/**/*.cpp. A file named *_avx2.cpp, *_avx512.cpp, *_neon.cpp,
-# *_neon_fp16.cpp, *_neon_dot.cpp, *_neon_i8mm.cpp, *_pclmul.cpp or *_armcrc.cpp is built with that instruction set, and only on
-# its architecture.
-function(jitney_room name)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/cpp/src/${name}/*.cpp")
+# jitney_sources_by_isa(LIST): takes out of the list what is for other architectures, and sets the flags of the rest. A file named
+# *_avx2.cpp, *_avx512.cpp, *_neon.cpp, *_neon_fp16.cpp, *_neon_dot.cpp, *_neon_i8mm.cpp, *_pclmul.cpp or *_armcrc.cpp is built with
+# that instruction set, and only on its architecture.
+function(jitney_sources_by_isa list)
+  set(sources ${${list}})
   string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" processor)
   set(avx2_flags -mavx2 -mfma -mf16c)
   set(avx512_flags ${avx2_flags} -mavx512f -mavx512vl -mavx512bw -mavx512dq)
@@ -56,6 +56,13 @@ function(jitney_room name)
       endif()
     endforeach()
   endforeach()
+  set(${list} "${sources}" PARENT_SCOPE)
+endfunction()
+
+# jitney_room(NAME [ROOM_BELOW]): sources are cpp/src/NAME/**/*.cpp, by instruction set.
+function(jitney_room name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/cpp/src/${name}/*.cpp")
+  jitney_sources_by_isa(sources)
   # Only kernels repay what -O3 does to their size: it would make the library half as large again. Of the rooms that read files and
   # look after sessions, only the walk over steps is worth more than -Os.
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
