@@ -2,6 +2,15 @@
 
 set(JITNEY_ROOMS "" CACHE INTERNAL "")
 
+string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" processor)
+if(processor MATCHES "^(x86_64|amd64|i[3-6]86)$")
+  set(JITNEY_ARCHITECTURE x86)
+elseif(processor MATCHES "^(aarch64|arm64)$")
+  set(JITNEY_ARCHITECTURE aarch64)
+else()
+  set(JITNEY_ARCHITECTURE other)
+endif()
+
 set(JITNEY_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # gcc 12 sees an overlap in every inlined std::string concatenation (its bug 105651).
@@ -30,7 +39,6 @@ endfunction()
 # that instruction set, and only on its architecture.
 function(jitney_sources_by_isa list)
   set(sources ${${list}})
-  string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" processor)
   set(avx2_flags -mavx2 -mfma -mf16c)
   set(avx512_flags ${avx2_flags} -mavx512f -mavx512vl -mavx512bw -mavx512dq)
   set(pclmul_flags -mpclmul -msse4.1)
@@ -39,10 +47,10 @@ function(jitney_sources_by_isa list)
   set(neon_fp16_flags -march=armv8.2-a+fp16)
   set(neon_dot_flags -march=armv8.2-a+fp16+dotprod)
   set(neon_i8mm_flags -march=armv8.2-a+fp16+dotprod+i8mm)
-  if(processor MATCHES "^(x86_64|amd64|i[3-6]86)$")
+  if(JITNEY_ARCHITECTURE STREQUAL "x86")
     list(FILTER sources EXCLUDE REGEX "_(neon(_[a-z0-9]+)?|armcrc)\\.cpp$")
     set(levels avx2 avx512 pclmul)
-  elseif(processor MATCHES "^(aarch64|arm64)$")
+  elseif(JITNEY_ARCHITECTURE STREQUAL "aarch64")
     list(FILTER sources EXCLUDE REGEX "_(avx(2|512|vnni)|pclmul)\\.cpp$")
     set(levels neon neon_fp16 neon_dot neon_i8mm armcrc)
   else()
@@ -64,10 +72,13 @@ function(jitney_room name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/cpp/src/${name}/*.cpp")
   jitney_sources_by_isa(sources)
   # Only kernels repay what -O3 does to their size: it would make the library half as large again. Of the rooms that read files and
-  # look after sessions, only the walk over steps is worth more than -Os.
+  # look after sessions, only the walk over steps is worth more than -Os. Every 64-bit ARM processor has NEON: its portable kernels run
+  # only where they are asked for by name.
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     foreach(source IN LISTS sources)
       if(source MATCHES "src/(graph|runtime)/" AND NOT source MATCHES "/executor\\.cpp$")
+        set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -Os)
+      elseif(JITNEY_ARCHITECTURE STREQUAL "aarch64" AND source MATCHES "_scalar\\.cpp$")
         set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -Os)
       elseif(NOT source MATCHES "/kernels/")
         set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -O2)
