@@ -80,6 +80,34 @@ TEST_CASE("binary ops: other dtypes keep the inputs' order") {
   }
 }
 
+TEST_CASE("casts, and integers' own ops") {
+  std::mt19937 rng(12);
+  const DType types[] = {DType::float32, DType::int64, DType::int32, DType::int8, DType::uint8, DType::boolean};
+  for (const DType from : types) {
+    for (const DType to : types) {
+      Case c = make_case("cast", {{"to", static_cast<std::int64_t>(to)}}, {random(rng, from, {2, 6, 5, 70}, {{0, 2, 3, 1}, 1})});
+      CHECK(check_case(c) == "typed_cast");
+    }
+  }
+  for (const char* op : {"neg", "abs"}) {
+    for (const DType dtype : {DType::int64, DType::int32}) {
+      Case c = make_case(op, {}, {random(rng, dtype, {3, 700})});
+      CHECK(check_case(c) == "typed_" + std::string(op));
+    }
+  }
+  Case infinite = make_case("is_inf", {}, {random(rng, DType::float32, {3, 70})});
+  static_cast<float*>(infinite.inputs[0].data())[7] = -std::numeric_limits<float>::infinity();
+  CHECK(check_case(infinite) == "typed_is_inf");
+  infinite.node.attributes.push_back({"negative", std::int64_t{0}});
+  CHECK(check_case(infinite) == "reference_is_inf");
+  for (const char* op : {"bitwise_and", "bitwise_or", "bitwise_xor"}) {
+    for (const DType dtype : {DType::int64, DType::int32, DType::uint8}) {
+      Case c = make_case(op, {}, {random(rng, dtype, {1, 70}), random(rng, dtype, {30, 1})});
+      CHECK(check_case(c) == "typed_" + std::string(op));
+    }
+  }
+}
+
 TEST_CASE("unary ops") {
   std::mt19937 rng(3);
   for (const char* op : {"neg", "abs", "exp", "sqrt", "floor", "sign", "erf", "sigmoid", "tanh", "relu", "softplus", "hard_swish",

@@ -1,6 +1,7 @@
 // The inner loops of a strided copy.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -81,11 +82,22 @@ void transpose(const Element<Bytes>* src, std::int64_t src_row, Element<Bytes>* 
   }
 }
 
+/// Vectors of copies: compilers make none of a loop over structs.
+template <std::size_t Bytes>
+void fill_row(const Element<Bytes>& value, Element<Bytes>* dst, std::int64_t count) {
+  constexpr std::int64_t kCopies = 64 / static_cast<std::int64_t>(Bytes);
+  std::array<Element<Bytes>, kCopies> copies;
+  copies.fill(value);
+  for (; count >= kCopies; count -= kCopies, dst += kCopies) std::memcpy(dst, copies.data(), sizeof copies);
+  std::memcpy(dst, copies.data(), static_cast<std::size_t>(count) * Bytes);
+}
+
 template <std::size_t Bytes>
 void copy_strided_row(const Element<Bytes>* src, std::int64_t src_stride, Element<Bytes>* dst, std::int64_t dst_stride,
                       std::int64_t count) {
   if (src_stride == 0) {
     const Element<Bytes> value = *src;
+    if (dst_stride == 1) return fill_row(value, dst, count);
     for (std::int64_t i = 0; i < count; ++i) {
       dst[i * dst_stride] = value;
     }
