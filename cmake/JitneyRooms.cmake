@@ -22,12 +22,25 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   list(APPEND JITNEY_WARNINGS -Wno-deprecated-declarations)
 endif()
 
+# Release builds leave out what nothing calls: each function and object has a section of its own, and the linker drops those that
+# nothing reaches. (MSVC and Apple's linker have other ways, which their release builds use unasked.)
+include(CheckLinkerFlag)
+set(JITNEY_DROP_UNUSED OFF)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND NOT APPLE)
+  check_linker_flag(CXX -Wl,--gc-sections JITNEY_LINKER_DROPS_SECTIONS)
+  set(JITNEY_DROP_UNUSED ${JITNEY_LINKER_DROPS_SECTIONS})
+endif()
+
 # Contraction would make results differ by instruction set; see DESIGN: promises 1 and 2.
 function(jitney_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE ${JITNEY_WARNINGS} -ffp-contract=off -fno-math-errno)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON
                         CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  if(JITNEY_DROP_UNUSED)
+    target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)
+    target_link_options(${target} PRIVATE -Wl,--gc-sections)
+  endif()
   if(JITNEY_SANITIZE)
     target_compile_options(${target} PUBLIC -fsanitize=${JITNEY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${JITNEY_SANITIZE})
