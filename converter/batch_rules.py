@@ -411,6 +411,7 @@ _RULES: dict[str, Callable[[Step], int]] = {
     "top_k": _along("axis", -1),
     "split": _along("axis", 0),
     "layer_norm": _layer_norm,
+    "rms_norm": _layer_norm,
     "reduce": _reduce,
     "arg_reduce": _arg_reduce,
     "cumsum": _cumsum,

@@ -127,6 +127,15 @@ def instance_normalization(node: OnnxNode) -> Value:
     return node.emit("instance_norm", [node.operand(0), node.operand(1), node.operand(2)], epsilon=node.number("epsilon"))
 
 
+@lowers("GroupNormalization", since=21)
+def group_normalization(node: OnnxNode) -> Value:
+    groups = node.integer("num_groups")
+    if groups < 1:
+        raise node.invalid(f"num_groups is {groups}; it must be at least 1")
+    operands = [node.operand(0), node.operand(1), node.operand(2)]
+    return node.emit("instance_norm", operands, epsilon=node.number("epsilon"), groups=groups)
+
+
 @lowers("LRN")
 def local_response_normalization(node: OnnxNode) -> Value:
     numbers = {name: node.number(name) for name in ("alpha", "beta", "bias")}

@@ -27,7 +27,9 @@ from .gather_before_decoding import gather_before_decoding
 from .recognise_activation import recognise_activation
 from .recognise_attention import recognise_attention
 from .recognise_clip import recognise_clip
+from .recognise_group_norm import recognise_group_norm
 from .recognise_layer_norm import recognise_layer_norm
+from .recognise_rms_norm import recognise_rms_norm
 from .rewriter import graphs_of
 from .simplify_if import simplify_if
 from .simplify_loop import simplify_loop
@@ -72,6 +74,12 @@ PASSES: Final = (
         "recognise_activation", recognise_activation, "spelled-out activations → `gelu`, `silu`, `hard_swish`, `mish`, `prelu` …"
     ),
     Pass("recognise_layer_norm", recognise_layer_norm, "spelled-out layer normalisation, its scale and bias → `layer_norm`"),
+    Pass("recognise_rms_norm", recognise_rms_norm, "x / √(mean of x² + ε), spelled out, with its scale → `rms_norm`"),
+    Pass(
+        "recognise_group_norm",
+        recognise_group_norm,
+        "norms of rows between reshapes, factors and shifts of channels after them → `instance_norm` over groups",
+    ),
     Pass("gather_before_decoding", gather_before_decoding, "rows gathered from a stored table are decoded, not the whole table"),
     Pass("fuse_pad", fuse_pad, "padding in front of convolutions and pools → their own"),
     Pass(

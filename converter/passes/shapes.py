@@ -12,7 +12,8 @@ from .facts import integer, integer_list, text
 _LIKE_FIRST: Final = (
     "neg abs exp log sqrt reciprocal floor ceil round sign erf sigmoid tanh sin cos tan asin acos atan sinh cosh asinh acosh "
     "atanh relu softplus softsign hard_swish silu mish not bitwise_not is_nan is_inf leaky_relu elu thresholded_relu celu selu "
-    "hard_sigmoid gelu clip cast prelu identity softmax log_softmax layer_norm instance_norm lrn cumsum quantize dequantize"
+    "hard_sigmoid gelu clip cast prelu identity softmax log_softmax layer_norm rms_norm instance_norm lrn cumsum "
+    "quantize dequantize"
 )
 _BROADCASTING: Final = (
     "add sub mul div pow max min mod bitwise_and bitwise_or bitwise_xor bit_shift and or xor "

@@ -10,6 +10,7 @@
 #include "cpu/conv_transpose_step.h"
 #include "cpu/elementwise_step.h"
 #include "cpu/first_conv_step.h"
+#include "cpu/instance_norm_step.h"
 #include "cpu/matmul_step.h"
 #include "cpu/pad_step.h"
 #include "cpu/pool_step.h"
@@ -25,8 +26,8 @@ namespace {
 std::vector<FastOp> join_lists() {
   std::vector<FastOp> all;
   for (const std::span<const FastOp> list :
-       {attention_steps(), conv_steps(), conv_transpose_steps(), elementwise_steps(), matmul_steps(), pad_steps(), pool_steps(),
-        reduce_steps(), resize_steps(), rnn_steps(), row_steps(), typed_steps()}) {
+       {attention_steps(), conv_steps(), conv_transpose_steps(), elementwise_steps(), instance_norm_steps(), matmul_steps(),
+        pad_steps(), pool_steps(), reduce_steps(), resize_steps(), rnn_steps(), row_steps(), typed_steps()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   std::sort(all.begin(), all.end(), [](const FastOp& a, const FastOp& b) { return a.op < b.op; });

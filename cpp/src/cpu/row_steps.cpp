@@ -1,4 +1,4 @@
-// Softmax, log_softmax, layer_norm and instance_norm in float32.
+// Softmax, log_softmax, layer_norm and rms_norm in float32.
 #include "cpu/row_steps.h"
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 #include "cpu/kernels/norm/norm.h"
 #include "cpu/kernels/softmax/softmax.h"
 #include "cpu/parallel.h"
-#include "cpu/staged_output.h"
 #include "cpu/storage.h"
 #include "ops/operands.h"
 
@@ -75,12 +74,14 @@ std::unique_ptr<Step> prepare_softmax(const NodeRequest& node, PackCache&, std::
   return std::make_unique<SoftmaxStep>(node);
 }
 
+/// layer_norm and rms_norm, whose mean counts as 0.
 class LayerNormStep final : public Step {
  public:
   explicit LayerNormStep(const NodeRequest& node) : node_(node), epsilon_(node.node->number("epsilon", 1e-5)) {
     const Shape& shape = node.inputs[0].shape;
     rows_ = product(shape, 0, axis_of(node));
     length_ = product(shape, axis_of(node), shape.size());
+    moments_ = node.node->op == "rms_norm" ? kernels_.row_squares : kernels_.row_moments;
     kernel = kernels_.name;
   }
 
@@ -89,20 +90,28 @@ class LayerNormStep final : public Step {
     const auto output = [&](std::size_t i) { return i < run.outputs.size() ? static_cast<float*>(run.outputs[i]) : nullptr; };
     float *y = output(0), *mean = output(1), *inv_std = output(2);
     const auto n = static_cast<std::size_t>(length_);
-    parallel_ranges(run, rows_, piece_size(static_cast<double>(length_) + 20),
+    const std::int64_t block = kernels::rows_at_a_time(length_);
+    const auto some_rows = [&](std::int64_t first, std::int64_t rows) {
+      std::array<kernels::Moments, kernels::kNormRows> moments;
+      moments_(static_cast<std::size_t>(rows), n, x + first * length_, epsilon_, moments.data());
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const kernels::Moments& own = moments[static_cast<std::size_t>(i)];
+        const std::int64_t row = first + i;
+        if (y != nullptr) kernels_.normalise_row(n, x + row * length_, own, scale, bias, y + row * length_);
+        if (mean != nullptr) mean[row] = own.mean;
+        if (inv_std != nullptr) inv_std[row] = own.inv_std;
+      }
+    };
+    parallel_ranges(run, rows_, piece_size(static_cast<double>(length_) * 0.3 + 20),
                     [&](std::int64_t begin, std::int64_t end, std::size_t) {
-                      for (std::int64_t row = begin; row < end; ++row) {
-                        const kernels::Moments moments = kernels_.row_moments(n, x + row * length_, epsilon_);
-                        if (y != nullptr) kernels_.normalise_row(n, x + row * length_, moments, scale, bias, y + row * length_);
-                        if (mean != nullptr) mean[row] = moments.mean;
-                        if (inv_std != nullptr) inv_std[row] = moments.inv_std;
-                      }
+                      for (std::int64_t row = begin; row < end; row += block) some_rows(row, std::min(block, end - row));
                     });
   }
 
  private:
   NodeRequest node_;
   const kernels::NormKernel& kernels_ = kernels::norm_kernel(active_isa());
+  decltype(kernels::NormKernel::row_moments) moments_;
   double epsilon_;
   std::int64_t rows_ = 0, length_ = 0;
 };
@@ -141,75 +150,10 @@ std::unique_ptr<Step> prepare_layer_norm(const NodeRequest& node, PackCache&, st
   return std::make_unique<LayerNormStep>(node);
 }
 
-class InstanceNormStep final : public Step {
- public:
-  explicit InstanceNormStep(const NodeRequest& node)
-      : node_(node), output_(node.outputs[0]), epsilon_(node.node->number("epsilon", 1e-5)) {
-    const Operand& x = node.inputs[0];
-    batch_ = x.shape[0];
-    channels_ = x.shape[1];
-    pixels_ = product(x.shape, 2, x.shape.size());
-    stride_ = *uniform_pixel_stride(x.shape, x.strides);
-    output_.reserve(workspace);
-    kernel = kernels_.name;
-  }
-
-  void run(const StepRun& run) const override {
-    constexpr auto kBlock = static_cast<std::int64_t>(kernels::kNormColumns);
-    const float *x = input_data(run, node_, 0), *scale = input_data(run, node_, 1), *bias = input_data(run, node_, 2);
-    float* y = output_.target(run);
-    const std::int64_t blocks = (channels_ + kBlock - 1) / kBlock;
-    const double cost = static_cast<double>(pixels_ * std::min(kBlock, channels_));
-    parallel_ranges(run, pixels_ == 0 ? 0 : batch_ * blocks, piece_size(cost),
-                    [&](std::int64_t begin, std::int64_t end, std::size_t) {
-                      for (std::int64_t i = begin; i < end; ++i) {
-                        const std::int64_t image = i / blocks, first = i % blocks * kBlock;
-                        const auto count = static_cast<std::size_t>(std::min(kBlock, channels_ - first)),
-                                   rows = static_cast<std::size_t>(pixels_);
-                        std::array<float, kernels::kNormColumns> mean, factor;
-                        const float* from = x + image * pixels_ * stride_ + first;
-                        kernels_.column_moments(rows, stride_, count, from, epsilon_, mean.data(), factor.data());
-                        for (std::size_t c = 0; c < count; ++c) factor[c] *= scale[first + static_cast<std::int64_t>(c)];
-                        kernels_.normalise_columns(rows, stride_, output_.stride(), count, from, mean.data(), factor.data(),
-                                                   bias + first, y + image * pixels_ * output_.stride() + first);
-                      }
-                    });
-    output_.finish(run);
-  }
-
- private:
-  NodeRequest node_;
-  const kernels::NormKernel& kernels_ = kernels::norm_kernel(active_isa());
-  StagedOutput output_;
-  double epsilon_;
-  std::int64_t batch_ = 0, channels_ = 0, pixels_ = 0, stride_ = 0;
-};
-
-std::optional<NodeLayout> instance_norm_layout(const NodeRequest& node) {
-  const Operand& x = node.inputs[0];
-  if (x.dtype != DType::float32 || x.shape.size() < 3) return std::nullopt;
-  const Order channels_last = channels_last_order(x.shape.size());
-  NodeLayout layout;
-  layout.inputs.resize(node.inputs.size());
-  if (!uniform_pixel_stride(x.shape, x.strides)) layout.inputs[0] = channels_last;
-  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-    if (!dense_in(node.inputs[i].shape, node.inputs[i].strides, {0})) layout.inputs[i] = Order{0};
-  }
-  layout.outputs.push_back(channels_last);
-  layout.in_place = 1;
-  layout.strided_output = true;
-  return layout;
-}
-
-std::unique_ptr<Step> prepare_instance_norm(const NodeRequest& node, PackCache&, std::size_t) {
-  if (node.inputs[0].dtype != DType::float32 || node.inputs[0].shape.size() < 3) return nullptr;
-  return std::make_unique<InstanceNormStep>(node);
-}
-
 constexpr std::array<FastOp, 4> kOps = {{{"softmax", softmax_layout, prepare_softmax},
                                          {"log_softmax", softmax_layout, prepare_softmax},
                                          {"layer_norm", layer_norm_layout, prepare_layer_norm},
-                                         {"instance_norm", instance_norm_layout, prepare_instance_norm}}};
+                                         {"rms_norm", layer_norm_layout, prepare_layer_norm}}};
 
 }  // namespace
 

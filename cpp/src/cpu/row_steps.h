@@ -1,4 +1,4 @@
-// Ops that work on contiguous rows of float32: softmax, log_softmax, layer_norm; and instance_norm over channels-last pixels.
+// Ops that work on contiguous rows of float32: softmax, log_softmax, layer_norm and rms_norm.
 #pragma once
 
 #include <span>

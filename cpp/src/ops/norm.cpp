@@ -1,4 +1,4 @@
-// layer_norm, instance_norm and lrn.
+// layer_norm, rms_norm, instance_norm and lrn.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,7 +17,10 @@ constexpr std::array<AttributeSpec, 2> kLayerNormAttributes = {{
     {"axis", AttributeType::integer},
     {"epsilon", AttributeType::number},
 }};
-constexpr std::array<AttributeSpec, 1> kInstanceNormAttributes = {{{"epsilon", AttributeType::number}}};
+constexpr std::array<AttributeSpec, 2> kInstanceNormAttributes = {{
+    {"epsilon", AttributeType::number},
+    {"groups", AttributeType::integer},
+}};
 constexpr std::array<AttributeSpec, 4> kLrnAttributes = {{
     {"size", AttributeType::integer, true},
     {"alpha", AttributeType::number},
@@ -116,6 +119,36 @@ void compute_layer_norm(const ComputeContext& ctx) {
   if (ctx.wants(2)) write_dense(ctx.output(2), inv_stds);
 }
 
+void infer_rms_norm(InferContext& ctx) {
+  expect_float(ctx);
+  expect_dtype_of_first(ctx, 1);
+  if (ctx.shape(0).ranked) {
+    (void)ctx.axis(ctx.node().integer("axis", -1), ctx.shape(0).rank());
+    check_broadcast(ctx, 1);
+  }
+  ctx.set(0, ctx.dtype(0), ctx.shape(0));
+}
+
+void compute_rms_norm(const ComputeContext& ctx) {
+  const TensorView& x = ctx.input(0);
+  const std::int64_t given = ctx.node().integer("axis", -1);
+  const auto axis = static_cast<std::size_t>(given < 0 ? given + static_cast<std::int64_t>(x.shape.size()) : given);
+  const auto length = static_cast<std::size_t>(product(x.shape, axis, x.shape.size()));
+  const double epsilon = ctx.node().number("epsilon", 1e-5);
+  std::vector<double> values = read_numbers(x);
+  for (std::size_t first = 0; first < values.size(); first += length) {
+    double squares = 0;
+    for (std::size_t i = 0; i < length; ++i) squares += values[first + i] * values[first + i];
+    const double factor = 1 / std::sqrt(squares / static_cast<double>(length) + epsilon);
+    for (std::size_t i = 0; i < length; ++i) values[first + i] *= factor;
+  }
+  if (ctx.has(1)) {
+    const std::vector<double> scale = spread(ctx.input(1), x.shape);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] *= scale[i];
+  }
+  write_dense(ctx.output(0), values);
+}
+
 void infer_instance_norm(InferContext& ctx) {
   expect_float(ctx);
   SymShape y = ctx.shape(0);
@@ -131,23 +164,33 @@ void infer_instance_norm(InferContext& ctx) {
     }
     y.dims[1] = merge(ctx, y.dims[1], part.dims[0], "the number of channels");
   }
+  const std::int64_t groups = ctx.node().integer("groups", 0);
+  const bool divides = groups <= 0 || !y.ranked || !y.dims[1].is_constant() || y.dims[1].value() % groups == 0;
+  if (groups < 0 || !divides) {
+    ctx.fail(std::to_string(groups) + " groups cannot be made of " + (y.ranked ? to_string(y.dims[1], {}) : "the") + " channels",
+             "give a number of groups that divides the channels, or 0 for a group of each channel");
+  }
   ctx.set(0, ctx.dtype(0), std::move(y));
 }
 
 void compute_instance_norm(const ComputeContext& ctx) {
   const TensorView& x = ctx.input(0);
   const std::int64_t channels = x.shape[1];
-  const std::int64_t planes = x.shape[0] * channels;
-  const std::int64_t length = product(x.shape, 2, x.shape.size());
+  const std::int64_t pixels = product(x.shape, 2, x.shape.size());
+  const std::int64_t given = ctx.node().integer("groups", 0), groups = given == 0 ? channels : given;
+  if (groups == 0 || pixels == 0) return;
+  const std::int64_t length = channels / groups * pixels;
   const double epsilon = ctx.node().number("epsilon", 1e-5);
   const std::vector<double> scale = read_numbers(ctx.input(1));
   const std::vector<double> bias = read_numbers(ctx.input(2));
   std::vector<double> values = read_numbers(x);
-  for (std::int64_t plane = 0; plane < planes; ++plane) {
-    double* row = values.data() + plane * length;
+  for (std::int64_t group = 0; group < x.shape[0] * groups; ++group) {
+    double* row = values.data() + group * length;
     const Moments moments = moments_of(row, length, epsilon);
-    const auto c = static_cast<std::size_t>(plane % channels);
-    for (std::int64_t i = 0; i < length; ++i) row[i] = (row[i] - moments.mean) * moments.inv_std * scale[c] + bias[c];
+    for (std::int64_t i = 0; i < length; ++i) {
+      const auto c = static_cast<std::size_t>((group * length + i) / pixels % channels);
+      row[i] = (row[i] - moments.mean) * moments.inv_std * scale[c] + bias[c];
+    }
   }
   write_dense(ctx.output(0), values);
 }
@@ -190,8 +233,9 @@ void compute_lrn(const ComputeContext& ctx) {
   write_dense(ctx.output(0), result);
 }
 
-constexpr std::array<OpDef, 3> kOps = {{
+constexpr std::array<OpDef, 4> kOps = {{
     {"layer_norm", {1, 3}, {1, 3}, kLayerNormAttributes, infer_layer_norm, compute_layer_norm},
+    {"rms_norm", {1, 2}, {1, 1}, kLayerNormAttributes, infer_rms_norm, compute_rms_norm},
     {"instance_norm", {3, 3}, {1, 1}, kInstanceNormAttributes, infer_instance_norm, compute_instance_norm},
     {"lrn", {1, 1}, {1, 1}, kLrnAttributes, infer_lrn, compute_lrn},
 }};

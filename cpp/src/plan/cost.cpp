@@ -103,6 +103,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"max_pool", pool},
     {"reduce", once_per_input},
     {"resize", resize},
+    {"rms_norm", norm},
     {"rnn", rnn},
     {"softmax", softmax},
 });

@@ -131,6 +131,33 @@ TEST_CASE("layer_norm") {
   CHECK(check_case(two, 1e-6) == "reference_layer_norm");
 }
 
+TEST_CASE("rms_norm") {
+  std::mt19937 rng(6);
+  for (const Shape& shape :
+       {Shape{3, 5, 48}, Shape{2, 700}, Shape{4, 1}, Shape{0, 5}, Shape{19, 384}, Shape{3, 67}, Shape{3, 0}}) {
+    for (const Storage& storage : {Storage{}, Storage{{}, 2}}) {
+      Case c = make_case("rms_norm", {{"axis", std::int64_t{-1}}, {"epsilon", 1e-5}},
+                         {random(rng, DType::float32, shape, storage), random(rng, DType::float32, {shape.back()})});
+      CHECK(check_case(c, 1e-6).starts_with("f32_norm_"));
+      c.in_place = true;
+      check_case(c, 1e-6);
+      c.inputs.pop_back();
+      check_case(c, 1e-6);
+    }
+  }
+  Case two = make_case("rms_norm", {{"axis", std::int64_t{1}}},
+                       {random(rng, DType::float32, {3, 5, 7}, {{1, 0, 2}}), random(rng, DType::float32, {5, 7})});
+  CHECK(check_case(two, 1e-6).starts_with("f32_norm_"));
+  two.inputs[1] = random(rng, DType::float32, {5, 1});
+  CHECK(check_case(two, 1e-6) == "reference_rms_norm");
+  Case odd = make_case("rms_norm", {{"axis", std::int64_t{-1}}}, {random(rng, DType::float32, {4, 37})});
+  auto* x = static_cast<float*>(odd.inputs[0].data());
+  x[3] = std::numeric_limits<float>::infinity();
+  x[40] = std::numeric_limits<float>::quiet_NaN();
+  std::fill(x + 74, x + 111, 0.0F);
+  check_case(odd, 1e-6);
+}
+
 TEST_CASE("numbers that are all alike have no deviation, though float32 sums of them round") {
   const std::vector<double> alike(2 * 3 * 700, static_cast<double>(-4.0155425F));
   const Stored x = numbers(DType::float32, {2, 3, 700}, alike);
@@ -139,6 +166,32 @@ TEST_CASE("numbers that are all alike have no deviation, though float32 sums of 
   Case channels = make_case("instance_norm", {{"epsilon", 1e-5}},
                             {x, numbers(DType::float32, {3}, {4, 5, 6}), numbers(DType::float32, {3}, {0, 1, 2})});
   check_case(channels, 1e-9);
+}
+
+TEST_CASE("instance_norm over groups of channels") {
+  std::mt19937 rng(7);
+  struct Groups {
+    std::int64_t channels, groups;
+  };
+  for (const Storage& storage : kStorages) {
+    for (const auto [channels, groups] : {Groups{6, 3}, Groups{32, 4}, Groups{70, 1}, Groups{130, 2}, Groups{136, 17}}) {
+      for (const Shape& space : {Shape{9, 11}, Shape{1, 1}, Shape{40, 3}}) {
+        Case c = make_case("instance_norm", {{"epsilon", 1e-5}, {"groups", groups}},
+                           {random(rng, DType::float32, {2, channels, space[0], space[1]}, storage),
+                            random(rng, DType::float32, {channels}), random(rng, DType::float32, {channels})});
+        // Two numbers may be nearly alike: a rounding of their mean is multiplied by up to 1 / √ε.
+        const double tolerance = space == Shape{1, 1} ? 4e-5 : 2e-6;
+        CHECK(check_case(c, tolerance).starts_with("f32_norm_"));
+        c.threads = 3;
+        c.in_place = true;
+        check_case(c, tolerance);
+      }
+    }
+  }
+  Case none =
+      make_case("instance_norm", {{"groups", std::int64_t{4}}},
+                {random(rng, DType::float32, {2, 0, 3, 3}), random(rng, DType::float32, {0}), random(rng, DType::float32, {0})});
+  check_case(none);
 }
 
 TEST_CASE("instance_norm") {

@@ -44,7 +44,11 @@ TEST_CASE("items of a batch are independent in every family") {
     check_items(make_case("softmax", {{"axis", std::int64_t{1}}}, {x()}), storage);
     check_items(make_case("log_softmax", {{"axis", std::int64_t{-1}}}, {x()}), storage);
     check_items(make_case("layer_norm", {{"axis", std::int64_t{-1}}}, {x(), random(rng, DType::float32, {11})}), storage);
+    check_items(make_case("rms_norm", {{"axis", std::int64_t{-1}}}, {x(), random(rng, DType::float32, {11})}), storage);
     check_items(make_case("instance_norm", {}, {x(), random(rng, DType::float32, {13}), random(rng, DType::float32, {13})}),
+                storage);
+    check_items(make_case("instance_norm", {{"groups", std::int64_t{1}}},
+                          {x(), random(rng, DType::float32, {13}), random(rng, DType::float32, {13})}),
                 storage);
     check_items(
         make_case("resize", {{"mode", std::string("linear")}}, {x(), Stored(), numbers(DType::float32, {4}, {1, 1, 1.5, 2})}),

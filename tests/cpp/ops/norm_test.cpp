@@ -1,4 +1,4 @@
-// layer_norm, instance_norm and lrn against their definitions.
+// layer_norm, rms_norm, instance_norm and lrn against their definitions.
 #include <cmath>
 
 #include "run_node.h"
@@ -56,6 +56,25 @@ TEST_CASE("instance_norm over spatial axes") {
   CHECK(run_one("instance_norm", {}, {Tensor(DType::float64, {0, 3, 5}), scale, bias}).shape() == Shape{0, 3, 5});
 }
 
+TEST_CASE("rms_norm divides by the root of the mean square") {
+  const Tensor x = floats({2, 2}, {3, 4, 0, -1});
+  const double first = std::sqrt(12.5), second = std::sqrt(0.5);
+  check_close(run_one("rms_norm", {number("epsilon", 0)}, {x, floats({2}, {1, 2})}), {3 / first, 8 / first, 0, -2 / second});
+  const double all = std::sqrt(26.0 / 4 + 0.5);
+  check_close(run_one("rms_norm", {integer("axis", 0), number("epsilon", 0.5)}, {x}), {3 / all, 4 / all, 0, -1 / all});
+  CHECK(run_one("rms_norm", {}, {Tensor(DType::float32, {0, 4})}).shape() == Shape{0, 4});
+  CHECK(run_one("rms_norm", {}, {Tensor(DType::float32, {4, 0})}).shape() == Shape{4, 0});
+}
+
+TEST_CASE("instance_norm over groups of channels") {
+  const Tensor x = pattern(DType::float64, {2, 4, 2, 3});
+  const Tensor scale = tensor(DType::float64, {4}, {1, 2, -1, 3});
+  const Tensor bias = tensor(DType::float64, {4}, {0, 1, 2, 3});
+  List wanted = standardised(numbers(x), 12, 1e-3);
+  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = wanted[i] * numbers(scale)[i / 6 % 4] + numbers(bias)[i / 6 % 4];
+  check_close(run_one("instance_norm", {number("epsilon", 1e-3), integer("groups", 2)}, {x, scale, bias}), wanted);
+}
+
 TEST_CASE("lrn over neighbouring channels") {
   const Tensor x = floats({1, 5, 1}, {1, 2, 3, 4, 5});
   const Attributes odd = {integer("size", 3), number("alpha", 3), number("beta", 1), number("bias", 1)};
@@ -77,6 +96,10 @@ TEST_CASE("norms' shapes and refusals") {
   const auto says = [](const std::string& text_, const char* part) { return text_.find(part) != std::string::npos; };
   CHECK(says(failure(make_node("layer_norm", 2, 1, {}), {f({2, 3}), f({4})}), "does not broadcast"));
   CHECK(says(failure(make_node("layer_norm", 1, 1, {integer("axis", 2)}), {f({2, 3})}), "axis 2"));
+  CHECK(says(failure(make_node("rms_norm", 2, 1, {}), {f({2, 3}), f({4})}), "does not broadcast"));
+  CHECK(says(failure(make_node("rms_norm", 1, 1, {integer("axis", 2)}), {f({2, 3})}), "axis 2"));
+  CHECK(says(failure(make_node("instance_norm", 3, 1, {integer("groups", 3)}), {f({1, 4, 5}), f({4}), f({4})}), "3 groups"));
+  CHECK(says(failure(make_node("instance_norm", 3, 1, {integer("groups", -1)}), {f({1, 4, 5}), f({4}), f({4})}), "-1 groups"));
   CHECK(says(failure(make_node("instance_norm", 3, 1, {}), {f({2, 3, 4}), f({2}), f({3})}), "3 channels"));
   CHECK(says(failure(make_node("lrn", 1, 1, {integer("size", 0)}), {f({2, 3, 4})}), "size is 0"));
 }

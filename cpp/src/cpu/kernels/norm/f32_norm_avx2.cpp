@@ -8,7 +8,7 @@
 namespace jitney::kernels {
 
 extern const NormKernel f32_norm_avx2;  // const alone would hide it from other files
-constinit const NormKernel f32_norm_avx2{"f32_norm_avx2", Isa::avx2,      row_moments,
-                                         normalise_row,   column_moments, normalise_columns};
+constinit const NormKernel f32_norm_avx2{"f32_norm_avx2", Isa::avx2, row_moments,    row_squares,
+                                         normalise_row,   shift_row, column_moments, normalise_columns};
 
 }  // namespace jitney::kernels

@@ -72,19 +72,67 @@ Deviations deviations(std::size_t n, const float* x, float centre) {
   return total;
 }
 
+struct Exact {
+  float mean;
+  double variance;
+};
+
 /// The moments from the deviations around a mean that is a few units off in the last place: where all numbers are alike, the
 /// division by √ε would make an error of hundreds of units of that.
-Moments corrected(float mean, const Deviations& around, std::size_t n, double epsilon) {
+Exact corrected(float mean, const Deviations& around, std::size_t n) {
   const double count = static_cast<double>(n);
   const auto exact = static_cast<float>(static_cast<double>(mean) + around.sum / count);
   const double moved = static_cast<double>(exact) - static_cast<double>(mean);
   const double variance = (around.squares - 2 * moved * around.sum) / count + moved * moved;
-  return {exact, static_cast<float>(1.0 / std::sqrt((variance < 0 ? 0 : variance) + epsilon))};
+  return {exact, variance < 0 ? 0 : variance};
 }
 
-Moments row_moments(std::size_t n, const float* x, double epsilon) {
-  const auto mean = static_cast<float>(sum_row(n, x) / static_cast<double>(n));
-  return corrected(mean, deviations(n, x, mean), n, epsilon);
+float inverse_root(double variance, double epsilon) { return static_cast<float>(1.0 / std::sqrt(variance + epsilon)); }
+
+// All rows' sums first: a row would have to wait for its own.
+void row_moments(std::size_t rows, std::size_t n, const float* x, double epsilon, Moments* moments) {
+  Deviations around[kNormRows];
+  for (std::size_t r = 0; r < rows; ++r) moments[r].mean = static_cast<float>(sum_row(n, x + r * n) / static_cast<double>(n));
+  for (std::size_t r = 0; r < rows; ++r) around[r] = deviations(n, x + r * n, moments[r].mean);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const Exact exact = corrected(moments[r].mean, around[r], n);
+    moments[r] = {exact.mean, inverse_root(exact.variance, epsilon)};
+  }
+}
+
+double square_row(std::size_t n, const float* x) {
+  double total = 0;
+  while (n >= 4 * kLanes) {
+    const std::size_t block = n < kBlock ? n / (4 * kLanes) * (4 * kLanes) : kBlock;
+    V a = zero(), b = zero(), c = zero(), d = zero();
+    for (std::size_t i = 0; i < block; i += 4 * kLanes) {
+      const V p = load(x + i), q = load(x + i + kLanes), r = load(x + i + 2 * kLanes), s = load(x + i + 3 * kLanes);
+      a = fma(p, p, a);
+      b = fma(q, q, b);
+      c = fma(r, r, c);
+      d = fma(s, s, d);
+    }
+    total += sum_of((a + b) + (c + d));
+    x += block;
+    n -= block;
+  }
+  V rest = zero();
+  for_each_vector(n, [&](std::size_t i, auto part) {
+    const V p = part.load(x + i);
+    rest = fma(p, p, rest);
+  });
+  return total + sum_of(rest);
+}
+
+void row_squares(std::size_t rows, std::size_t n, const float* x, double epsilon, Moments* moments) {
+  double squares[kNormRows];
+  for (std::size_t r = 0; r < rows; ++r) squares[r] = square_row(n, x + r * n);
+  for (std::size_t r = 0; r < rows; ++r) moments[r] = {0.0f, inverse_root(squares[r] / static_cast<double>(n), epsilon)};
+}
+
+void shift_row(std::size_t n, const float* x, float mean, float factor, float bias, float* y) {
+  const V minus = set(mean), by = set(factor), plus = set(bias);
+  for_each_vector(n, [&](std::size_t i, auto part) { part.store(y + i, fma(part.load(x + i) - minus, by, plus)); });
 }
 
 void normalise_row(std::size_t n, const float* x, Moments moments, const float* scale, const float* bias, float* y) {
@@ -97,8 +145,8 @@ void normalise_row(std::size_t n, const float* x, Moments moments, const float* 
   });
 }
 
-void column_moments(std::size_t rows, std::ptrdiff_t row_stride, std::size_t columns, const float* x, double epsilon, float* mean,
-                    float* inv_std) {
+void column_moments(std::size_t rows, std::ptrdiff_t row_stride, std::size_t columns, const float* x, float* mean,
+                    double* variance) {
   const double count = static_cast<double>(rows);
   for_each_vector(columns, [&](std::size_t first, auto part) {
     const std::size_t used = columns - first < kLanes ? columns - first : kLanes;
@@ -132,9 +180,9 @@ void column_moments(std::size_t rows, std::ptrdiff_t row_stride, std::size_t col
       }
     }
     for (std::size_t c = 0; c < used; ++c) {
-      const Moments moments = corrected(mean[first + c], around[c], rows, epsilon);
-      mean[first + c] = moments.mean;
-      inv_std[first + c] = moments.inv_std;
+      const Exact exact = corrected(mean[first + c], around[c], rows);
+      mean[first + c] = exact.mean;
+      variance[first + c] = exact.variance;
     }
   });
 }
