@@ -1,7 +1,7 @@
 // Runs a converted model once between two marks, for the tools that count instructions: everything before has been planned,
 // packed and touched by a first run.
 //
-//   count_run MODEL.jny
+//   count_run MODEL.jny [memory|speed]
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -43,8 +43,8 @@ jitney::Shape shape_of(const jitney::TensorInfo& info) {
   return shape;
 }
 
-int count(const char* path) {
-  jitney::Session session(path, {.backend = "cpu", .threads = 1});
+int count(const char* path, const char* prefer) {
+  jitney::Session session(path, {.backend = "cpu", .threads = 1, .prefer = prefer});
   std::vector<jitney::Tensor> tensors;
   tensors.reserve(session.inputs().size());
   std::vector<jitney::NamedView> inputs, outputs;
@@ -64,12 +64,12 @@ int count(const char* path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fputs("usage: count_run MODEL.jny\n", stderr);
+  if (argc != 2 && argc != 3) {
+    std::fputs("usage: count_run MODEL.jny [memory|speed]\n", stderr);
     return 2;
   }
   try {
-    return count(argv[1]);
+    return count(argv[1], argc == 3 ? argv[2] : "memory");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "count_run: %s\n", error.what());
     return 1;

@@ -40,7 +40,7 @@ void handle_signals(unsigned long main_thread) {
 
 std::unique_ptr<BoundSession> make(const Model& model, std::string backend, std::size_t threads, bool check, bool profile,
                                    std::size_t plan_cache_bytes, std::size_t max_contexts,
-                                   const std::map<std::string, std::string>& tuning) {
+                                   const std::map<std::string, std::string>& tuning, std::string prefer) {
   SessionOptions options;
   options.backend = std::move(backend);
   options.threads = threads;
@@ -49,6 +49,7 @@ std::unique_ptr<BoundSession> make(const Model& model, std::string backend, std:
   options.plan_cache_bytes = plan_cache_bytes;
   options.max_contexts = max_contexts;
   options.tuning.insert(tuning.begin(), tuning.end());
+  options.prefer = std::move(prefer);
   const py::object main_thread = py::module_::import("threading").attr("main_thread")();
   options.while_looping = [main = main_thread.attr("ident").cast<unsigned long>()] { handle_signals(main); };
   const auto session = [&] {
@@ -208,7 +209,7 @@ void bind_session(py::module_& module) {
       .def(py::init(&make), py::arg("model"), py::kw_only(), py::arg("backend") = defaults.backend,
            py::arg("threads") = defaults.threads, py::arg("check") = defaults.check, py::arg("profile") = defaults.profile,
            py::arg("plan_cache_bytes") = defaults.plan_cache_bytes, py::arg("max_contexts") = defaults.max_contexts,
-           py::arg("tuning") = py::dict())
+           py::arg("tuning") = py::dict(), py::arg("prefer") = defaults.prefer)
       .def("run_plain", &run_plain, py::arg("inputs"), py::arg("outputs"))
       .def("run", &run, py::arg("inputs"), py::arg("outputs") = py::none(), py::arg("out") = py::none(),
            py::arg("state") = py::none())

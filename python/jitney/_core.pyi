@@ -96,6 +96,7 @@ class Session:
         plan_cache_bytes: int = ...,
         max_contexts: int = ...,
         tuning: dict[str, str] = ...,
+        prefer: str = ...,
     ) -> None: ...
     def run_plain(self, inputs: object, outputs: object) -> dict[str, npt.NDArray[Any]] | None: ...
     def run(

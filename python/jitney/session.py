@@ -35,13 +35,16 @@ class Session:
         profile: bool = False,
         plan_cache_bytes: int = 64 << 20,
         tuning: Tuning = "auto",
+        prefer: str = "memory",
     ) -> None:
         """`model` is a path, the bytes of a .jny file, or a Model whose weights are to be shared.
 
         `backend` is "auto", "cpu" or "reference"; `threads` per run, 0 for one per available core (little ones beside big ones
         do not count); `check` reads all weights against their checksums now; `profile` records the time of each step (see
         take_profile); plans beyond `plan_cache_bytes` are forgotten, least recently used first. `tuning` is a file that `jitney
-        tune` wrote, or None; "auto" takes the one beside the model, if there is one that suits this processor.
+        tune` wrote, or None; "auto" takes the one beside the model, if there is one that suits this processor. `prefer` is
+        "memory", which keeps memory beside the arena within 1.2 times the weights, or "speed", which keeps what each run would
+        compute anew from the weights wherever that is expected to be faster, several times their bytes if need be.
         """
         for name, value, most in (("threads", threads, 1024), ("plan_cache_bytes", plan_cache_bytes, 2**63 - 1)):
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
@@ -49,8 +52,9 @@ class Session:
         for name, flag in (("check", check), ("profile", profile)):
             if not isinstance(flag, bool):
                 raise InvalidInput(f"{name}={flag!r} was given; True or False is wanted")
-        if not isinstance(backend, str) or not backend.isascii():
-            raise InvalidInput(f"backend={backend!r} was given; a name is wanted")
+        for name, value in (("backend", backend), ("prefer", prefer)):
+            if not isinstance(value, str) or not value.isascii():
+                raise InvalidInput(f"{name}={value!r} was given; a name is wanted")
         self._model = model if isinstance(model, Model) else Model(model)
         self._requested = backend
         ways, self._tuning = measured_ways(model, tuning)
@@ -62,6 +66,7 @@ class Session:
             profile=profile,
             plan_cache_bytes=plan_cache_bytes,
             tuning=ways,
+            prefer=prefer,
         )
         self._pictures = picture_formats(self._model.metadata)
 

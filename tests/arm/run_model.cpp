@@ -37,9 +37,10 @@ void write_tensor(std::ostream& out, const std::string& name, const jitney::Tens
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 3) throw std::runtime_error("usage: run_model MODEL.jny THREADS < FEEDS > OUTPUTS");
+  if (argc != 3 && argc != 4) throw std::runtime_error("usage: run_model MODEL.jny THREADS [memory|speed] < FEEDS > OUTPUTS");
   jitney::SessionOptions options;
   options.threads = std::stoul(argv[2]);
+  if (argc == 4) options.prefer = argv[3];
   jitney::Session session(argv[1], options);
   for (std::string line; std::getline(std::cin, line);) {
     std::map<std::string, jitney::Tensor> feed;

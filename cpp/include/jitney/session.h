@@ -32,6 +32,10 @@ struct SessionOptions {
   bool profile = false;
   /// Ways to be followed where several fit (see read_tuning); the backend's own estimates decide the rest.
   MeasuredWays tuning = {};
+  /// "memory": memory beside the arena stays within 1.2 times the weights. "speed": what each run would compute anew from the
+  /// weights is kept wherever that is expected to be faster, several times their bytes if need be. Others throw
+  /// Error(invalid_input).
+  std::string prefer = "memory";
   /// Called every now and then, on the thread of the run, while a loop of the model iterates. What it throws ends the run.
   std::function<void()> while_looping = {};
 };

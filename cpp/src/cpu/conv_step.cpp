@@ -40,6 +40,7 @@ std::string conv_work(const ConvProblem& problem) {
   if (g.stride != kernels::Spatial{1, 1, 1}) words += ", stride " + sizes(g.stride);
   if (g.dilation != kernels::Spatial{1, 1, 1}) words += ", dilation " + sizes(g.dilation);
   if (problem.groups > 1) words += ", " + std::to_string(problem.groups) + " groups";
+  if (problem.may_keep) words += ", larger weights allowed";
   return words;
 }
 
@@ -62,6 +63,7 @@ ConvProblem conv_problem(const NodeRequest& node) {
   problem.filter_stride = w.strides[0];
   problem.channel_stride = w.strides[1];
   problem.tap_stride = spatial3(spatial_sizes(w.strides), 0);
+  problem.may_keep = node.prefer_speed && w.weight != nullptr;
   problem.pixel_stride = uniform_pixel_stride(x.shape, x.strides);
   problem.no_padding = true;
   for (std::size_t i = 0; i < window.rank(); ++i)
@@ -91,7 +93,7 @@ std::unique_ptr<ConvWay> only_way(const ConvProblem& problem, std::size_t thread
 std::unique_ptr<ConvWay> best_way(const ConvProblem& problem, const MeasuredWays* measured, std::size_t threads) {
   if (auto way = only_way(problem, threads)) return way;
   const ConvEstimate chosen = chosen_estimate(problem, measured);
-  return chosen.tile != 0 ? winograd_conv(problem, chosen.tile, threads) : indirect_conv(problem, threads);
+  return chosen.tile != 0 ? winograd_conv(problem, chosen.tile, chosen.kept, threads) : indirect_conv(problem, threads);
 }
 
 class ConvStep final : public Step {

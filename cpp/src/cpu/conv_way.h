@@ -23,6 +23,7 @@ struct ConvProblem {
   kernels::Spatial tap_stride{0, 0, 0};
   std::optional<std::int64_t> pixel_stride;  // between the input's pixels, batch included, if they are evenly spaced
   bool no_padding = false;                   // neither at the beginning nor at the end of any axis
+  bool may_keep = false;                     // weights may be kept in forms of several times their bytes
 
   /// Rough cost of all products.
   double nanoseconds() const;
@@ -59,14 +60,15 @@ class ConvWay {
 /// Each gives the way, or null where it does not fit. The last always fits.
 std::unique_ptr<ConvWay> depthwise_conv(const ConvProblem& problem, std::size_t threads);
 std::unique_ptr<ConvWay> pointwise_conv(const ConvProblem& problem, std::size_t threads);
-/// With tiles of tile×tile results: 4 or 2.
-std::unique_ptr<ConvWay> winograd_conv(const ConvProblem& problem, std::ptrdiff_t tile, std::size_t threads);
+/// With tiles of tile×tile results: 4 or 2. Transformed weights are kept, or made in each run.
+std::unique_ptr<ConvWay> winograd_conv(const ConvProblem& problem, std::ptrdiff_t tile, bool kept, std::size_t threads);
 std::unique_ptr<ConvWay> indirect_conv(const ConvProblem& problem, std::size_t threads);
 
 /// What an image is expected to cost, in multiply-adds at full speed, transforms included.
 struct ConvEstimate {
-  std::string_view way;     // "winograd_4x4", "winograd_2x2" or "indirect"
+  std::string_view way;     // "winograd_4x4", "winograd_2x2", with "_kept" behind if the problem allows it, or "indirect"
   std::ptrdiff_t tile = 0;  // Winograd's
+  bool kept = false;        // its transformed weights
   double cost = 0;
 };
 /// All ways that fit a convolution which is neither pointwise nor depthwise; the one expected to be the fastest comes first.

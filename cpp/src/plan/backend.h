@@ -74,6 +74,7 @@ struct NodeRequest {
   std::vector<Operand> inputs;
   std::vector<Operand> outputs;
   const MeasuredWays* measured = nullptr;  // null: nothing was measured
+  bool prefer_speed = false;               // weights may be kept in forms of several times their bytes
 };
 
 /// Work for which a backend has several ways, and the one that it took.

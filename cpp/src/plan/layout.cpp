@@ -276,7 +276,7 @@ std::optional<Slot> Layout::reuse_operand(FlatId result, const Order& order, std
 
 /// A node as far as it is known before it is placed. `producers`: the nodes of the group so far, by what they compute.
 NodeRequest Layout::request(const FlatNode& node, const std::map<FlatId, std::int32_t>& producers) {
-  NodeRequest request{node.node, node.op, {}, {}, options_.measured};
+  NodeRequest request{node.node, node.op, {}, {}, options_.measured, options_.prefer_speed};
   request.inputs.reserve(node.inputs.size());
   request.outputs.reserve(node.outputs.size());
   for (const FlatId id : node.inputs) {

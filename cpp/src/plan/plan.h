@@ -85,6 +85,7 @@ struct PlanOptions {
   /// Where each external value lies relative to its own buffer; strides are those of the plan before the cut.
   const std::vector<PlacedValue>* live_before = nullptr;
   const MeasuredWays* measured = nullptr;
+  bool prefer_speed = false;
 };
 
 /// Stages 2 to 5: storage orders, views and in-place, prepared steps, memory.

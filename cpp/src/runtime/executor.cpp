@@ -181,7 +181,8 @@ class Run {
 
     const std::lock_guard lock(engine_.model.planning);
     if (auto found = engine_.plans.find(key)) return found;
-    const PlanOptions options{engine_.backend, engine_.model.packs, engine_.threads, &plan.live, engine_.measured};
+    const PlanOptions options{engine_.backend, engine_.model.packs, engine_.threads,
+                              &plan.live,      engine_.measured,    engine_.prefer_speed};
     return engine_.plans.insert(key, make_plan(continue_program(engine_.model.view(), plan.program, learned), options));
   }
 
@@ -269,7 +270,7 @@ std::shared_ptr<CachedPlan> make_graph_plan(const Engine& engine, const PlanKey&
   detail::ModelData& model = engine.model;
   const std::lock_guard lock(model.planning);
   if (auto found = engine.plans.find(key)) return found;
-  const PlanOptions options{engine.backend, model.packs, engine.threads, nullptr, engine.measured};
+  const PlanOptions options{engine.backend, model.packs, engine.threads, nullptr, engine.measured, engine.prefer_speed};
   return engine.plans.insert(key, make_plan(begin_program(model.view(), graph, inputs), options));
 }
 

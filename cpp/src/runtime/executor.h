@@ -25,6 +25,7 @@ struct Engine {
   Recorder* recorder;  // null unless the session profiles
   std::function<void()> while_looping = {};
   const MeasuredWays* measured = nullptr;
+  bool prefer_speed = false;  // to memory
 };
 
 /// Key items for a shape, and for the elements of a dense tensor (bit patterns for floats).

@@ -29,6 +29,12 @@ std::unique_ptr<Backend> make_backend(const std::string& name) {
 
 constexpr std::size_t kMostThreads = 1024;
 
+bool prefers_speed(const std::string& name) {
+  if (name != "memory" && name != "speed")
+    throw Error(ErrorCode::invalid_input, "prefer is '" + name + "'", "there are: memory, speed");
+  return name == "speed";
+}
+
 }  // namespace
 
 struct Session::Impl {
@@ -47,7 +53,8 @@ struct Session::Impl {
                std::max<std::size_t>(1, options.threads),
                options.profile ? &recorder : nullptr,
                options.while_looping,
-               options.tuning.empty() ? nullptr : &options.tuning} {}
+               options.tuning.empty() ? nullptr : &options.tuning,
+               prefers_speed(options.prefer)} {}
 
   Model model;
   SessionOptions options;

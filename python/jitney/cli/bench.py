@@ -13,7 +13,7 @@ import typer
 
 from jitney.cli import console
 from jitney.cli.feeds import RealInputs, feeds_for
-from jitney.cli.options import Backend, Json, ModelPath, ShapeList, Threads
+from jitney.cli.options import Backend, Json, ModelPath, Prefer, ShapeList, Threads
 from jitney.session import Session
 
 
@@ -25,10 +25,11 @@ def command(
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Runs to measure.")] = 30,
     warmup: Annotated[int, typer.Option("--warmup", min=0, help="Runs before measuring.")] = 3,
     backend: Backend = "auto",
+    prefer: Prefer = "memory",
     json: Json = False,
 ) -> None:
     """Measure the time of a run."""
-    with Session(model, backend=backend, threads=threads) as session:
+    with Session(model, backend=backend, threads=threads, prefer=prefer) as session:
         fed = feeds_for(session, inputs, shape)
         times = _measure(session, fed, warmup, rounds)
         report = session.backend_report

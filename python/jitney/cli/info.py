@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jitney.cli import console
-from jitney.cli.options import Json, ShapeList, parse_shapes
+from jitney.cli.options import Json, Prefer, ShapeList, parse_shapes
 from jitney.errors import Error, InvalidModel, IoError
 from jitney.extras import require
 from jitney.model import TensorInfo
@@ -25,6 +25,7 @@ def command(
     shape: ShapeList = None,
     plan: Annotated[bool, typer.Option("--plan", help="Show the steps of the plan: which kernel each got, and why.")] = False,
     ops: Annotated[bool, typer.Option("--ops", help="Show which ONNX ops can be converted, and their dtypes.")] = False,
+    prefer: Prefer = "memory",
     json: Json = False,
 ) -> None:
     """Show inputs, outputs, ops, sizes and memory of a model; or, with --ops, what this version of Jitney can convert."""
@@ -33,7 +34,7 @@ def command(
         return
     if model is None:
         raise typer.BadParameter("a MODEL.jny is wanted, or --ops")
-    with Session(model) as session:
+    with Session(model, prefer=prefer) as session:
         shapes = parse_shapes(shape, session.inputs)
         report, problem = _plan(session, shapes)
         data: dict[str, Any] = {

@@ -17,6 +17,9 @@ ModelPath = Annotated[Path, typer.Argument(metavar="MODEL.jny", help="The conver
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Threads = Annotated[int, typer.Option("--threads", min=0, help="Threads per run; 0: one per fast core.")]
 Backend = Annotated[str, typer.Option("--backend", metavar="NAME", help="auto, cpu or reference.")]
+Prefer = Annotated[
+    str, typer.Option("--prefer", metavar="WHAT", help="memory, or speed: weights may be kept in larger forms that save work.")
+]
 OpenShapes = Annotated[
     list[str] | None,
     typer.Option("--shape", metavar="NAME=D0,D1,…", help="Fix an input's sizes: x=1,3,224,224. Repeatable.", show_default=False),

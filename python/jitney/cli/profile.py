@@ -14,7 +14,7 @@ import typer
 from jitney.cli import console
 from jitney.cli.feeds import RealInputs, feeds_for
 from jitney.cli.files import write_text
-from jitney.cli.options import Backend, Json, ModelPath, ShapeList, Threads
+from jitney.cli.options import Backend, Json, ModelPath, Prefer, ShapeList, Threads
 from jitney.profiling import Machine, Measured, StepTimes, measure_machine, summarise, to_chrome_trace, to_html
 from jitney.reports import PlanReport, Profile
 from jitney.session import Session
@@ -56,10 +56,11 @@ def command(
         Path | None, typer.Option("--trace", metavar="FILE", help="Write a trace for ui.perfetto.dev.", show_default=False)
     ] = None,
     backend: Backend = "auto",
+    prefer: Prefer = "memory",
     json: Json = False,
 ) -> None:
     """Show where a run's time goes: each step's time, arithmetic and bytes, beside what this machine can do."""
-    with Session(model, backend=backend, threads=threads, profile=True) as session:
+    with Session(model, backend=backend, threads=threads, prefer=prefer, profile=True) as session:
         fed = feeds_for(session, inputs, shape)
         report = session.backend_report
         profile = _run(session, fed, runs)

@@ -11,7 +11,7 @@ import typer
 
 from jitney.cli import console
 from jitney.cli.images import ImageOptions
-from jitney.cli.options import Backend, Json, ModelPath, Threads, parse_dims, parse_numbers
+from jitney.cli.options import Backend, Json, ModelPath, Prefer, Threads, parse_dims, parse_numbers
 from jitney.cli.tensors import read_inputs, write_outputs
 from jitney.errors import InvalidInput
 from jitney.session import Session
@@ -49,6 +49,7 @@ def command(
     ] = None,
     threads: Threads = 0,
     backend: Backend = "auto",
+    prefer: Prefer = "memory",
     json: Json = False,
 ) -> None:
     """Run a model on files and show or save what comes out."""
@@ -59,7 +60,7 @@ def command(
         rgb=rgb,
         layout=None if nchw is None else ("nchw" if nchw else "nhwc"),
     )
-    with Session(model, backend=backend, threads=threads) as session:
+    with Session(model, backend=backend, threads=threads, prefer=prefer) as session:
         fed = read_inputs(inputs, session.inputs, options, session.metadata)
         start = time.perf_counter()
         results = session.run(fed)

@@ -8,8 +8,8 @@
 namespace jitney::kernels {
 namespace {
 
-Winograd method_of(const WinogradKernel& kernel, const ConvProblem& p) {
-  return {&kernel, conv_kernel(kernel.isa).gemm, p.geometry, p.channels, p.filters};
+Winograd method_of(const WinogradKernel& kernel, const ConvProblem& p, bool kept = false) {
+  return {&kernel, conv_kernel(kernel.isa).gemm, p.geometry, p.channels, p.filters, kept};
 }
 
 template <typename Body>
@@ -22,23 +22,28 @@ void for_each_kernel(Body body) {
 }
 
 /// In blocks of so many tiles and panels.
-void run(const WinogradKernel& kernel, ConvProblem& p, std::size_t block, std::size_t panels = 1000) {
-  const Winograd method = method_of(kernel, p);
+void run(const WinogradKernel& kernel, ConvProblem& p, std::size_t block, std::size_t panels = 1000, bool kept = false) {
+  const Winograd method = method_of(kernel, p, kept);
   const ConvKernel& taps = conv_kernel(kernel.isa);
-  std::vector<float> packed(packed_conv_size(taps, 9, p.channels, p.filters), kNan);
-  pack_conv(taps, p.geometry.kernel, p.channels, p.filters, p.weights.data(), static_cast<std::ptrdiff_t>(p.channels) * 9, 9,
-            p.tap_stride(), packed.data());
+  std::vector<float> packed(kept ? method.weight_floats() : packed_conv_size(taps, 9, p.channels, p.filters), kNan);
+  const auto filter_stride = static_cast<std::ptrdiff_t>(p.channels) * 9;
+  if (kept) {
+    winograd_pack(method, p.weights.data(), filter_stride, 9, p.tap_stride(), packed.data());
+  } else {
+    pack_conv(taps, p.geometry.kernel, p.channels, p.filters, p.weights.data(), filter_stride, 9, p.tap_stride(), packed.data());
+  }
   const ConvArgs args{p.geometry,    p.channels,      p.filters,         p.input.data(), p.zeros.data(),
                       packed.data(), p.output.data(), p.output_stride(), p.epilogue};
   const std::size_t tiles = method.tiles(), columns = panels * method.gemm->nr;
   for (std::size_t first = 0; first < tiles; first += block) {
     // Exactly what was asked for, so that a sanitizer sees a byte too many.
     const std::size_t last = std::min(first + block, tiles);
-    std::vector<float> inputs((last - first) * method.tile_floats(), kNan);
-    winograd_inputs(method, args, first, last, inputs.data());
+    std::vector<float> inputs(method.input_floats(last - first), kNan);
+    const WinogradTiles some{first, last, inputs.data()};
+    winograd_inputs(method, args, some, first, last);
     for (std::size_t f = 0; f < p.filters; f += columns) {
       const AlignedBuffer scratch = make_aligned(method.scratch(last - first));
-      winograd_results(method, args, first, last, inputs.data(), f, std::min(f + columns, p.filters), scratch.get());
+      winograd_results(method, args, some, f, std::min(f + columns, p.filters), scratch.get());
     }
   }
 }
@@ -126,6 +131,24 @@ TEST_CASE("winograd: an image gives the same bits alone and in a batch, whatever
       run_in_blocks(kernel, one, 1);
       CHECK(
           std::equal(one.output.begin(), one.output.end(), whole.begin() + static_cast<std::ptrdiff_t>(n * results), same_bits));
+    }
+  });
+}
+
+TEST_CASE("winograd: kept weights give the same bits") {
+  for_each_kernel([](const WinogradKernel& kernel) {
+    for (const ConvCase& shape : {image(1, 9, 11, 1, 5, 9), image(1, 7, 7, 1, 300, 17), image(2, 12, 12, 1, 290, 33),
+                                  image(1, 12, 12, 1, 290, 33), image(1, 1, 1, 1, 3, 40), image(1, 5, 5, 1, 0, 3)}) {
+      ConvProblem problem(shape, false);
+      problem.epilogue.bias = problem.bias.data();
+      for (const std::size_t block : {1000, 5}) {
+        run(kernel, problem, block);
+        const std::vector<float> usual = problem.output;
+        std::ranges::fill(problem.output, kNan);
+        run(kernel, problem, block, 2, true);
+        CHECK(wrong(problem) == 0);
+        CHECK(std::equal(usual.begin(), usual.end(), problem.output.begin(), same_bits));
+      }
     }
   });
 }

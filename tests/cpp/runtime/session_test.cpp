@@ -167,6 +167,7 @@ TEST_CASE("bad input is told what is wanted") {
   CHECK(message_of([&] { session.run(std::map<std::string, Tensor>{}); }).find("missing") != std::string::npos);
   CHECK(message_of([] { Session(add_relu(), {.backend = "vulkan"}); }).find("vulkan") != std::string::npos);
   CHECK(message_of([] { Session(add_relu(), {.backend = "gpu"}); }).find("auto") != std::string::npos);
+  CHECK(message_of([] { Session(add_relu(), {.prefer = "fast"}); }).find("memory, speed") != std::string::npos);
 }
 
 TEST_CASE("symbols must agree across inputs") {

@@ -117,7 +117,10 @@ void run_panel(const GemmKernel& kernel, PanelRun run, const Epilogue& epilogue,
     } else {
       part.a = run.a + row * run.lda;
     }
-    if (run.copy != nullptr) part.copy = run.copy + group * kernel.mr * run.taps * run.k;
+    if (run.copy != nullptr) {
+      const std::size_t stride = run.copy_stride != 0 ? run.copy_stride : kernel.mr * run.taps * run.k;
+      part.copy = run.copy + group * stride;
+    }
     part.next_b = last == run.groups.count ? run.next_b : nullptr;
     kernel.panel(part);
     kernel.epilogue(shifted(epilogue, row, 0), run.groups.first_row(last) - run.groups.first_row(group), run.columns, sums,

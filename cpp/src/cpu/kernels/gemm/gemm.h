@@ -42,6 +42,10 @@ struct RowGroups {
   std::size_t height(std::size_t group) const noexcept { return group < taller ? base + 1 : base; }
   /// The rows before that group.
   std::size_t first_row(std::size_t group) const noexcept { return group * base + std::min(group, taller); }
+  /// The group that a row belongs to.
+  std::size_t group_of(std::size_t row) const noexcept {
+    return row < taller * (base + 1) ? row / (base + 1) : taller + (row - taller * (base + 1)) / base;
+  }
   /// Groups [first, last) by themselves.
   RowGroups part(std::size_t first, std::size_t last) const noexcept {
     RowGroups some;
@@ -68,7 +72,8 @@ struct PanelRun {
   const float* b = nullptr;
   const float* next_b = nullptr;  // the panel that comes next, or null
   float* copy = nullptr;          // where kernels that copy rows do so, mr·taps·k floats for each group; null: don't
-  bool copied = false;            // the rows lie there already: an earlier panel of the same rows has run
+  bool copied = false;            // the rows lie there already: an earlier panel of the same rows has run, or see copy_places
+  std::size_t copy_stride = 0;    // floats between the copies of groups; 0: mr·taps·k
   float* c = nullptr;
   std::ptrdiff_t ldc = 0;
   const float* bias = nullptr;      // `columns` numbers, or null
@@ -104,6 +109,11 @@ const GemmKernel& gemm_kernel(Isa active, Core core = active_core()) noexcept;
 /// Runs a panel with any epilogue, whose pointers are at the panel's first row and column. `clamp` is as_clamp(epilogue).
 /// `run` needs all but bias, residual and clamp.
 void run_panel(const GemmKernel& kernel, PanelRun run, const Epilogue& epilogue, const std::optional<Clamp>& clamp) noexcept;
+
+/// Rows may be written as a kernel with copies_rows reads them, if k is a multiple of kCopyRun: number i of row r of a group lies
+/// at copy[i / kCopyRun · kCopyRun · copy_places(height) + kCopyRun · r + i % kCopyRun], `height` being the group's.
+inline constexpr std::size_t kCopyRun = 4;
+constexpr std::size_t copy_places(std::size_t height) noexcept { return height <= 4 ? 4 : 8; }
 
 /// Floats that packed B takes: ceil(n/nr) panels of k·nr.
 std::size_t packed_b_size(const GemmKernel& kernel, std::size_t k, std::size_t n) noexcept;

@@ -97,7 +97,8 @@ void run_panel(const PanelRun& panel) {
   run.a = panel.a;
   run.lda = panel.lda * kFloat;
   run.copy = panel.copy;
-  run.copy_stride = static_cast<std::ptrdiff_t>(kRows * panel.taps * panel.k) * kFloat;
+  const std::size_t copy_stride = panel.copy_stride != 0 ? panel.copy_stride : kRows * panel.taps * panel.k;
+  run.copy_stride = static_cast<std::ptrdiff_t>(copy_stride) * kFloat;
   run.b = panel.b;
   run.taps = panel.taps;
   run.c = panel.c;

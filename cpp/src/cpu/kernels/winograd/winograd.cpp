@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "base/aligned.h"
 #include "cpu/kernels/best_kernel.h"
@@ -63,14 +64,51 @@ void tile_pixels(const ConvArgs& args, const Tile& tile, std::ptrdiff_t reach, c
   }
 }
 
-/// Floats between the points of a tile's transformed inputs.
-std::size_t channel_places(std::size_t channels) noexcept {
-  const std::size_t places = round_up(channels, kLine);
-  return places % 128 == 0 ? places + kLine : places;
+/// Where the transformed inputs of tiles that are multiplied together lie: tile by tile, point by point, each with all channels;
+/// or, for kernels that would copy rows side by side, as those copies.
+struct InputLayout {
+  RowGroups groups;
+  bool copies;
+  std::size_t places = 1;  // rows that a group has room for
+  std::size_t point;       // floats between the points of a tile, or of a group
+  std::size_t group;       // floats between tiles, or groups
+
+  InputLayout(const Winograd& method, std::size_t tiles) noexcept
+      : groups(tiles, method.gemm->mr), copies(method.gemm->copies_rows) {
+    if (copies) {
+      // Five and four rows do not have the same room: three groups of three do.
+      if (copy_places(groups.height(0)) != copy_places(groups.base)) groups = RowGroups(tiles, copy_places(groups.base));
+      places = copy_places(groups.height(0));
+    }
+    const std::size_t floats = round_up(method.channels, kLine) * places;
+    point = floats % 128 == 0 ? floats + kLine : floats;
+    group = method.kernel->points() * point;
+  }
+
+  std::size_t floats() const noexcept { return (copies ? groups.count : groups.first_row(groups.count)) * group; }
+};
+
+/// The numbers of a row that a block of so many channels has in products.
+std::size_t padded(const Winograd& method, std::size_t channels) noexcept {
+  return method.gemm->copies_rows ? round_up(channels, kCopyRun) : channels;
 }
 
-/// Floats between the points of transformed weights.
+/// Floats between the points of weights that are transformed when they are used.
 std::size_t weight_places(const Winograd& method) noexcept { return method.channel_block() * method.gemm->nr + kLine; }
+
+/// Floats of a panel's transformed weights, if they are kept: block of channels by block of channels, point by point.
+std::size_t panel_floats(const Winograd& method) noexcept {
+  return method.kernel->points() * padded(method, method.channels) * method.gemm->nr;
+}
+
+/// Transforms the weights of channels [c, c + depth), whose taps lie `tap_stride` apart; zeros follow up to whole runs.
+void transform_weights(const Winograd& method, const float* weights, std::size_t tap_stride, std::size_t depth, float* u,
+                       std::size_t point_stride) noexcept {
+  const std::size_t nr = method.gemm->nr, more = padded(method, depth) - depth;
+  method.kernel->weights(weights, tap_stride, depth * nr, u, point_stride);
+  for (std::size_t e = 0; more != 0 && e < method.kernel->points(); ++e)
+    std::fill_n(u + e * point_stride + depth * nr, more * nr, 0.0F);
+}
 
 /// Asks early for a block of untransformed weights, nine runs of `count` floats, in several goes: the transform would wait.
 class TapPrefetch {
@@ -152,7 +190,9 @@ std::size_t Winograd::tiles() const noexcept {
          tiles_along(geometry.output[2], kernel->tile);
 }
 
-std::size_t Winograd::tile_floats() const noexcept { return kernel->points() * channel_places(channels); }
+std::size_t Winograd::input_floats(std::size_t tiles) const noexcept { return InputLayout(*this, tiles).floats(); }
+
+std::size_t Winograd::weight_floats() const noexcept { return (filters + gemm->nr - 1) / gemm->nr * panel_floats(*this); }
 
 std::size_t Winograd::channel_block() const noexcept {
   constexpr std::size_t kUnit = 8;
@@ -162,7 +202,7 @@ std::size_t Winograd::channel_block() const noexcept {
 }
 
 std::size_t Winograd::scratch(std::size_t tiles) const noexcept {
-  const std::size_t weights = kernel->points() * weight_places(*this) * sizeof(float);
+  const std::size_t weights = kept ? 0 : kernel->points() * weight_places(*this) * sizeof(float);
   const std::size_t sums = tiles * kernel->points() * gemm->nr * sizeof(float);
   const std::size_t results = static_cast<std::size_t>(kernel->tile * kernel->tile) * gemm->nr * sizeof(float);
   return align_up(weights) + align_up(sums) + align_up(results);
@@ -170,17 +210,17 @@ std::size_t Winograd::scratch(std::size_t tiles) const noexcept {
 
 std::size_t winograd_block(const Winograd& method, std::size_t threads) noexcept {
   // Transforming the weights takes as long as multiplying them with a few tiles.
-  constexpr std::size_t kWeightRows = 3;
+  const std::size_t weight_rows = method.kept ? 0 : 3;
   const std::size_t mr = method.gemm->mr;
   const std::size_t tiles = method.tiles();
-  const std::size_t most = std::max(mr, kInputBytes / (method.tile_floats() * sizeof(float)));
+  const std::size_t most = std::max(mr, kInputBytes * mr / (method.input_floats(mr) * sizeof(float)));
   const std::size_t fewest = std::max<std::size_t>(1, (tiles + most - 1) / most);
   // The number of blocks for which the busiest thread has least to do.
   std::size_t best = SIZE_MAX, block = 1;
   for (std::size_t count = fewest; count < fewest + 2 * threads; ++count) {
     const std::size_t rows = std::max<std::size_t>(1, (tiles + count - 1) / count);
     const std::size_t rounds = (count + threads - 1) / threads;
-    const std::size_t cost = rounds * (round_up(rows, mr) + kWeightRows);
+    const std::size_t cost = rounds * (round_up(rows, mr) + weight_rows);
     if (cost >= best) continue;
     best = cost;
     block = rows;
@@ -188,47 +228,81 @@ std::size_t winograd_block(const Winograd& method, std::size_t threads) noexcept
   return block;
 }
 
-void winograd_inputs(const Winograd& method, const ConvArgs& args, std::size_t first, std::size_t last, float* v) noexcept {
-  std::array<const float*, kMostWinogradPoints> pixels;
-  for (std::size_t tile = first; tile < last; ++tile, v += method.tile_floats()) {
-    tile_pixels(args, Tile(method, tile), method.kernel->reach(), pixels.data());
-    method.kernel->input(pixels.data(), method.channels, v, channel_places(method.channels));
+void winograd_pack(const Winograd& method, const float* w, std::ptrdiff_t filter_stride, std::ptrdiff_t channel_stride,
+                   const Spatial& tap_stride, float* packed) {
+  const std::size_t nr = method.gemm->nr, channels = method.channels, points = method.kernel->points();
+  const std::size_t block = method.channel_block();
+  const ConvKernel taps{"", method.gemm};
+  std::vector<float> panel(packed_conv_size(taps, 9, channels, nr));
+  for (std::size_t f = 0; f < method.filters; f += nr) {
+    pack_conv(taps, {1, 3, 3}, channels, std::min(nr, method.filters - f), w + static_cast<std::ptrdiff_t>(f) * filter_stride,
+              filter_stride, channel_stride, tap_stride, panel.data());
+    for (std::size_t c = 0; c < channels; c += block) {
+      const std::size_t depth = std::min(block, channels - c), floats = padded(method, depth) * nr;
+      transform_weights(method, panel.data() + c * nr, channels * nr, depth, packed, floats);
+      packed += points * floats;
+    }
   }
 }
 
-void winograd_results(const Winograd& method, const ConvArgs& args, std::size_t first, std::size_t last, const float* v,
-                      std::size_t f0, std::size_t f1, void* scratch) noexcept {
+void winograd_inputs(const Winograd& method, const ConvArgs& args, const WinogradTiles& tiles, std::size_t first,
+                     std::size_t last) noexcept {
+  const InputLayout layout(method, tiles.last - tiles.first);
+  std::array<const float*, kMostWinogradPoints> pixels;
+  for (std::size_t tile = first; tile < last; ++tile) {
+    tile_pixels(args, Tile(method, tile), method.kernel->reach(), pixels.data());
+    const std::size_t row = tile - tiles.first;
+    if (!layout.copies) {
+      method.kernel->input(pixels.data(), method.channels, tiles.inputs + row * layout.group, layout.point, method.kernel->lanes);
+      continue;
+    }
+    const std::size_t group = layout.groups.group_of(row);
+    float* const v = tiles.inputs + group * layout.group + (row - layout.groups.first_row(group)) * kCopyRun;
+    method.kernel->input(pixels.data(), method.channels, v, layout.point, layout.places * kCopyRun);
+  }
+}
+
+void winograd_results(const Winograd& method, const ConvArgs& args, const WinogradTiles& tiles, std::size_t f0, std::size_t f1,
+                      void* scratch) noexcept {
   const WinogradKernel& kernel = *method.kernel;
   const GemmKernel& gemm = *method.gemm;
   const std::size_t points = kernel.points(), nr = gemm.nr, channels = method.channels;
-  const std::size_t tiles = last - first;
+  const std::size_t count = tiles.last - tiles.first;
+  const InputLayout layout(method, count);
   auto* bytes = static_cast<std::byte*>(scratch);
   auto* const u = reinterpret_cast<float*>(bytes);
-  const std::size_t u_stride = weight_places(method);
-  bytes += align_up(points * u_stride * sizeof(float));
+  if (!method.kept) bytes += align_up(points * weight_places(method) * sizeof(float));
   auto* const sums = reinterpret_cast<float*>(bytes);
-  bytes += align_up(tiles * points * nr * sizeof(float));
+  bytes += align_up(count * points * nr * sizeof(float));
   auto* const results = reinterpret_cast<float*>(bytes);
   const std::optional<Clamp> clamp = as_clamp(args.epilogue);
   const std::size_t block = method.channel_block();
 
   for (std::size_t f = f0; f < f1; f += nr) {
-    const float* weights = args.weights + f * 9 * channels;
+    const float* taps = args.weights + f * 9 * channels;  // unless transformed weights are kept:
+    const float* kept = args.weights + f / nr * panel_floats(method);
     const std::size_t used = std::min(nr, f1 - f);
     for (std::size_t c = 0; c < channels || c == 0; c += block) {
       const std::size_t depth = std::min(block, channels - c);
-      kernel.weights(weights + c * nr, channels * nr, depth * nr, u, u_stride);
       const bool last_block = c + block >= channels;
       const std::size_t next_depth = std::min(block, last_block ? channels : channels - c - block);
-      TapPrefetch next(last_block ? weights + 9 * channels * nr : weights + (c + block) * nr, channels * nr, next_depth * nr);
-      const std::size_t lines = last_block && f + nr >= f1 ? 0 : 9 * next_depth * nr / kLine / points + 1;
+      TapPrefetch next(last_block ? taps + 9 * channels * nr : taps + (c + block) * nr, channels * nr, next_depth * nr);
+      const std::size_t lines = method.kept || (last_block && f + nr >= f1) ? 0 : 9 * next_depth * nr / kLine / points + 1;
       PanelRun product;
-      product.groups = RowGroups(tiles, gemm.mr);
+      product.k = padded(method, depth);
+      const std::size_t stride = method.kept ? product.k * nr : weight_places(method);
+      if (!method.kept) transform_weights(method, taps + c * nr, channels * nr, depth, u, stride);
+      product.b = method.kept ? kept + c * points * nr : u;
+      product.groups = layout.groups;
       product.columns = std::min(nr, round_up(used, kernel.lanes));
-      product.a = v + c;
-      product.lda = static_cast<std::ptrdiff_t>(method.tile_floats());
-      product.k = depth;
-      product.b = u;
+      if (layout.copies) {
+        product.copy = tiles.inputs + c * layout.places;
+        product.copied = true;
+        product.copy_stride = layout.group;
+      } else {
+        product.a = tiles.inputs + c;
+        product.lda = static_cast<std::ptrdiff_t>(layout.group);
+      }
       product.c = sums;
       product.ldc = static_cast<std::ptrdiff_t>(points * nr);
       Epilogue add;
@@ -236,14 +310,19 @@ void winograd_results(const Winograd& method, const ConvArgs& args, std::size_t 
       for (std::size_t e = 0; e < points; ++e) {
         next.fetch(lines);
         if (c != 0) add.residual = product.c;
+        if (method.kept && !(last_block && f + nr >= method.filters && e + 1 == points)) product.next_b = product.b + stride;
         run_panel(gemm, product, add, kNoClamp);
-        product.a += channel_places(channels);
-        product.b += u_stride;
+        if (layout.copies) {
+          product.copy += layout.point;
+        } else {
+          product.a += layout.point;
+        }
+        product.b += stride;
         product.c += nr;
       }
     }
-    for (std::size_t tile = 0; tile < tiles; ++tile)
-      store_tile(method, args, clamp, Tile(method, first + tile), f, used, sums + tile * points * nr, results);
+    for (std::size_t tile = 0; tile < count; ++tile)
+      store_tile(method, args, clamp, Tile(method, tiles.first + tile), f, used, sums + tile * points * nr, results);
   }
 }
 

@@ -6,9 +6,9 @@
 // and infinity, whose rounding error is half that of 0, ±1, ±2 (see Alam et al., "Winograd convolution for deep neural networks:
 // efficient point selection"). G is taken without the division by the points' distances, which stands in Aᵀ.
 //
-// Transformed weights would take up to four times the bytes of the taps, so they are not kept: the weights are packed as for
-// conv_tile, and each panel of nr filters is transformed, a block of channels at a time, when it is needed, for many tiles at
-// once.
+// Transformed weights take up to four times the bytes of the taps, so they are not kept unless that is asked for: the weights are
+// packed as for conv_tile, and each panel of nr filters is transformed, a block of channels at a time, when it is needed, for
+// many tiles at once.
 //
 // A tile's results depend on its own inputs alone, and the blocks of channels on nothing but the number of channels: rows of a
 // batch do not depend on each other, nor on how the caller cuts the work.
@@ -23,8 +23,10 @@ namespace jitney::kernels {
 
 inline constexpr std::size_t kMostWinogradPoints = 36;
 
-/// Bᵀ·d·B for each channel: point e of channel c goes to v[e·point_stride + c]. `pixels` point to the inputs, row by row.
-using WinogradInput = void (*)(const float* const* pixels, std::size_t channels, float* v, std::size_t point_stride);
+/// Bᵀ·d·B for each channel: point e of the n-th vector of channels goes to v[e·point_stride + n·vector_stride]. `pixels` point to
+/// the inputs, row by row. What a vector has beyond the last channel becomes zeros, or is left where vectors lie side by side.
+using WinogradInput = void (*)(const float* const* pixels, std::size_t channels, float* v, std::size_t point_stride,
+                               std::size_t vector_stride);
 /// G·g·Gᵀ for each of `count` pairs of channel and filter, a multiple of the lanes: tap t of pair i lies at w[t·tap_stride + i],
 /// point e goes to u[e·point_stride + i].
 using WinogradWeights = void (*)(const float* w, std::size_t tap_stride, std::size_t count, float* u, std::size_t point_stride);
@@ -69,10 +71,13 @@ struct Winograd {
   const GemmKernel* gemm = nullptr;
   ConvGeometry geometry;
   std::size_t channels = 0, filters = 0;
+  bool kept = false;  // ConvArgs::weights are transformed ones, from winograd_pack
 
   std::size_t tiles() const noexcept;  // of the whole batch
-  /// Floats of a tile's transformed inputs.
-  std::size_t tile_floats() const noexcept;
+  /// Floats of the transformed inputs of so many tiles, if they are multiplied together.
+  std::size_t input_floats(std::size_t tiles) const noexcept;
+  /// Floats of the transformed weights.
+  std::size_t weight_floats() const noexcept;
   /// Channels that are transformed and multiplied at a time.
   std::size_t channel_block() const noexcept;
   /// Bytes of scratch (64-byte aligned) for winograd_results of so many tiles. One per worker.
@@ -82,11 +87,20 @@ struct Winograd {
 /// How many tiles to take at a time where the whole batch's transformed inputs are too large for the caches.
 std::size_t winograd_block(const Winograd& method, std::size_t threads) noexcept;
 
-/// Transforms the inputs of tiles [first, last); `v` is the place of the first. `args` is that of conv_tile.
-void winograd_inputs(const Winograd& method, const ConvArgs& args, std::size_t first, std::size_t last, float* v) noexcept;
-/// Computes the results of tiles [first, last), whose transformed inputs are at `v`, for filters [f0, f1); f0 must be a multiple
-/// of the GEMM kernel's nr.
-void winograd_results(const Winograd& method, const ConvArgs& args, std::size_t first, std::size_t last, const float* v,
-                      std::size_t f0, std::size_t f1, void* scratch) noexcept;
+/// Transforms weights to be kept; see pack_conv for `w`.
+void winograd_pack(const Winograd& method, const float* w, std::ptrdiff_t filter_stride, std::ptrdiff_t channel_stride,
+                   const Spatial& tap_stride, float* packed);
+
+/// Tiles [first, last), which are multiplied together, and the place of their transformed inputs.
+struct WinogradTiles {
+  std::size_t first, last;
+  float* inputs;
+};
+/// Transforms the inputs of some of the tiles, [first, last). `args` is that of conv_tile.
+void winograd_inputs(const Winograd& method, const ConvArgs& args, const WinogradTiles& tiles, std::size_t first,
+                     std::size_t last) noexcept;
+/// Computes the tiles' results for filters [f0, f1); f0 must be a multiple of the GEMM kernel's nr.
+void winograd_results(const Winograd& method, const ConvArgs& args, const WinogradTiles& tiles, std::size_t f0, std::size_t f1,
+                      void* scratch) noexcept;
 
 }  // namespace jitney::kernels

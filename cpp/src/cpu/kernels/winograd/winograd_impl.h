@@ -111,8 +111,10 @@ inline void unrolled(Body body) {
 }
 
 template <typename Tile>
-void winograd_input(const float* const* pixels, std::size_t channels, float* v, std::size_t point_stride) {
+void winograd_input(const float* const* pixels, std::size_t channels, float* v, std::size_t point_stride,
+                    std::size_t vector_stride) {
   constexpr std::size_t kReach = Tile::kReach;
+  const bool apart = vector_stride != kLanes;  // the last vector has a place of its own
   for_each_vector(channels, [&](std::size_t c, auto part) {
     unrolled<std::size(Tile::kPoints)>([&](auto rows) {
       V line[2][kReach];
@@ -121,15 +123,23 @@ void winograd_input(const float* const* pixels, std::size_t channels, float* v, 
         Tile::template input<rows>(at, line[0][j], line[1][j]);
       });
       unrolled<2>([&](auto half) {
-        float* to = v + Tile::kPoints[rows][half] * kReach * point_stride + c;
+        float* to = v + Tile::kPoints[rows][half] * kReach * point_stride;
         unrolled<std::size(Tile::kPoints)>([&](auto columns) {
           V first, second;
           Tile::template input<columns>([&](std::size_t j) { return line[half][j]; }, first, second);
-          part.store(to + Tile::kPoints[columns][0] * point_stride, first);
-          part.store(to + Tile::kPoints[columns][1] * point_stride, second);
+          const auto keep = [&](std::size_t point, V value) {
+            if (apart) {
+              store(to + point * point_stride, value);
+            } else {
+              part.store(to + point * point_stride, value);
+            }
+          };
+          keep(Tile::kPoints[columns][0], first);
+          keep(Tile::kPoints[columns][1], second);
         });
       });
     });
+    v += vector_stride;
   });
 }
 
