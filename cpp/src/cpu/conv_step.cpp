@@ -8,9 +8,7 @@
 #include "cpu/conv_way.h"
 #include "cpu/epilogue_operands.h"
 #include "cpu/first_conv_step.h"
-#include "cpu/packed_weight.h"
 #include "cpu/parallel.h"
-#include "cpu/staged_output.h"
 #include "cpu/storage.h"
 #include "ops/epilogue.h"
 #include "ops/operands.h"
@@ -71,6 +69,45 @@ ConvProblem conv_problem(const NodeRequest& node) {
   return problem;
 }
 
+ConvStep::ConvStep(const NodeRequest& node, PackCache& cache, std::unique_ptr<ConvWay> way)
+    : node_(node), output_(node.outputs[0]), way_(std::move(way)) {
+  kernel = way_->kernel;
+  packed_ = PackedWeight(node.inputs[1], cache, "conv/" + way_->packing + "/" + std::to_string(node.node->integer("group", 1)),
+                         way_->packed_floats, [&](const float* source, float* target) { way_->pack(source, target); });
+  std::int64_t residual_stride = 0;
+  if (present(node.inputs, kResidualOperand)) {
+    const Operand& residual = node.inputs[kResidualOperand];
+    residual_stride = *uniform_pixel_stride(residual.shape, residual.strides);
+  }
+  epilogue_ = make_epilogue(node, residual_stride);
+
+  workspace = align_up(way_->workspace);
+  output_.reserve(workspace);
+  if (packed_.data() == nullptr) {
+    pack_at_ = workspace;
+    workspace += align_up(way_->packed_floats * sizeof(float));
+  } else {
+    packed = 1U << 1;
+  }
+}
+
+void ConvStep::run(const StepRun& run) const {
+  ConvRun conv;
+  conv.workspace = static_cast<std::byte*>(run.workspace);
+  conv.weights = packed_.data();
+  if (conv.weights == nullptr) {
+    auto* target = reinterpret_cast<float*>(conv.workspace + pack_at_);
+    way_->pack(input_data(run, node_, 1), target);
+    conv.weights = target;
+  }
+  conv.x = input_data(run, node_, 0);
+  conv.y = output_.target(run);
+  conv.y_stride = output_.stride();
+  conv.epilogue = bind_epilogue(epilogue_, node_, run);
+  way_->run(run, conv);
+  output_.finish(run);
+}
+
 namespace {
 
 /// The way that was measured to be the fastest, else the one that is expected to be.
@@ -96,48 +133,10 @@ std::unique_ptr<ConvWay> best_way(const ConvProblem& problem, const MeasuredWays
   return chosen.tile != 0 ? winograd_conv(problem, chosen.tile, chosen.kept, threads) : indirect_conv(problem, threads);
 }
 
-class ConvStep final : public Step {
+class ChosenConvStep final : public ConvStep {
  public:
-  ConvStep(const NodeRequest& node, PackCache& cache, std::size_t threads)
-      : node_(node), output_(node.outputs[0]), way_(best_way(conv_problem(node), node.measured, threads)) {
-    kernel = way_->kernel;
-    packed_ = PackedWeight(node.inputs[1], cache, "conv/" + way_->packing + "/" + std::to_string(node.node->integer("group", 1)),
-                           way_->packed_floats, [&](const float* source, float* target) { way_->pack(source, target); });
-    std::int64_t residual_stride = 0;
-    if (present(node.inputs, kResidualOperand)) {
-      const Operand& residual = node.inputs[kResidualOperand];
-      residual_stride = *uniform_pixel_stride(residual.shape, residual.strides);
-    }
-    epilogue_ = make_epilogue(node, residual_stride);
-
-    workspace = align_up(way_->workspace);
-    output_.reserve(workspace);
-    if (packed_.data() == nullptr) {
-      pack_at_ = workspace;
-      workspace += align_up(way_->packed_floats * sizeof(float));
-    } else {
-      packed = 1U << 1;
-    }
-  }
-
-  void run(const StepRun& run) const override {
-    ConvRun conv;
-    conv.workspace = static_cast<std::byte*>(run.workspace);
-    conv.weights = packed_.data();
-    if (conv.weights == nullptr) {
-      auto* target = reinterpret_cast<float*>(conv.workspace + pack_at_);
-      way_->pack(input_data(run, node_, 1), target);
-      conv.weights = target;
-    }
-    conv.x = input_data(run, node_, 0);
-    conv.y = output_.target(run);
-    conv.y_stride = output_.stride();
-    conv.epilogue = bind_epilogue(epilogue_, node_, run);
-    way_->run(run, conv);
-    output_.finish(run);
-  }
-
-  std::string why() const override { return way_->why(); }
+  ChosenConvStep(const NodeRequest& node, PackCache& cache, std::size_t threads)
+      : ConvStep(node, cache, best_way(conv_problem(node), node.measured, threads)), node_(node) {}
 
   std::optional<Choice> choice() const override {
     const ConvProblem problem = conv_problem(node_);
@@ -150,11 +149,6 @@ class ConvStep final : public Step {
 
  private:
   NodeRequest node_;
-  StagedOutput output_;
-  std::unique_ptr<ConvWay> way_;
-  kernels::Epilogue epilogue_;
-  PackedWeight packed_;
-  std::size_t pack_at_ = 0;
 };
 
 bool takes(const NodeRequest& node) { return is_plain_conv(node, node.inputs[1].shape[0]); }
@@ -168,7 +162,7 @@ std::optional<NodeLayout> layout(const NodeRequest& node) {
 std::unique_ptr<Step> prepare(const NodeRequest& node, PackCache& cache, std::size_t threads) {
   if (!takes(node)) return nullptr;
   if (first_conv_takes(node)) return first_conv_prepare(Group(&node, 1), cache, threads);
-  return std::make_unique<ConvStep>(node, cache, threads);
+  return std::make_unique<ChosenConvStep>(node, cache, threads);
 }
 
 constexpr std::array<FastOp, 1> kOps = {{{"conv", layout, prepare}}};

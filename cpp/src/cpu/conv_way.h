@@ -64,6 +64,12 @@ std::unique_ptr<ConvWay> pointwise_conv(const ConvProblem& problem, std::size_t 
 std::unique_ptr<ConvWay> winograd_conv(const ConvProblem& problem, std::ptrdiff_t tile, bool kept, std::size_t threads);
 std::unique_ptr<ConvWay> indirect_conv(const ConvProblem& problem, std::size_t threads);
 
+/// The ways of transposed convolutions, whose problem has the transposed geometry; its input's pixels are evenly spaced. The
+/// first two give null where they do not fit: windows that do not overlap, and one filter per channel. The last always fits.
+std::unique_ptr<ConvWay> transposed_blocks(const ConvProblem& problem, std::size_t threads);
+std::unique_ptr<ConvWay> transposed_depthwise(const ConvProblem& problem, std::size_t threads);
+std::unique_ptr<ConvWay> transposed_sums(const ConvProblem& problem, std::size_t threads);
+
 /// What an image is expected to cost, in multiply-adds at full speed, transforms included.
 struct ConvEstimate {
   std::string_view way;     // "winograd_4x4", "winograd_2x2", with "_kept" behind if the problem allows it, or "indirect"

@@ -55,6 +55,9 @@ TEST_CASE("items of a batch are independent in every family") {
         storage);
     check_items(make_case("conv_transpose", {{"strides", ints({2, 2})}}, {x(), random(rng, DType::float32, {13, 6, 3, 3})}),
                 storage);
+    check_items(make_case("conv_transpose", {{"strides", ints({2, 2})}, {"group", std::int64_t{13}}},
+                          {x(), random(rng, DType::float32, {13, 1, 3, 4})}),
+                storage);
     for (const char* op : {"exp", "tanh", "silu", "erf"}) check_items(make_case(op, {}, {x()}), storage);
     check_items(make_case("mul", {}, {x(), random(rng, DType::float32, {13, 1, 1})}), storage);
   }
