@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from jitney import _core
-from jitney.errors import InvalidInput, InvalidModel, IoError
+from jitney.errors import InvalidInput, InvalidModel
+from jitney.paths import path_bytes
 
 ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview"
 
@@ -69,13 +70,10 @@ class Model:
 
 
 def _open(path: str | os.PathLike[str]) -> _core.Model:
-    try:
-        encoded = os.fsencode(path)
-    except UnicodeEncodeError as error:
-        raise IoError(f"{os.fspath(path)!r} is no path: {error.reason}") from None
+    encoded = path_bytes(path)
     try:
         return _core.Model.open(encoded)
     except InvalidModel as error:
-        if os.fspath(path).endswith(".onnx"):
-            error.hint = f"this is an ONNX model; first run: jitney convert {os.fspath(path)}"
+        if encoded.endswith(b".onnx"):
+            error.hint = f"this is an ONNX model; first run: jitney convert {os.fsdecode(path)}"
         raise

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from jitney import _core
 from jitney.errors import InvalidInput, IoError, Unsupported
+from jitney.paths import path_bytes
 
 Tuning: TypeAlias = "Literal['auto'] | str | os.PathLike[str] | Mapping[str, str] | None"
 
@@ -27,15 +28,17 @@ def measured_ways(model: object, tuning: Tuning) -> tuple[dict[str, str], str]:
     if isinstance(tuning, Mapping):
         if not all(isinstance(text, str) for pair in tuning.items() for text in pair):
             raise InvalidInput("tuning is a mapping of something else than str to str")
+        if not all(_is_unicode(text) for pair in tuning.items() for text in pair):
+            raise InvalidInput("tuning has text that is no Unicode: half of a surrogate pair")
         return dict(tuning), "ways given by the caller"
     if not isinstance(tuning, (str, os.PathLike)):
         raise InvalidInput(f"tuning={tuning!r} was given; a path, a mapping, None or 'auto' is wanted")
     if tuning != "auto":
-        return read_tuning(tuning), f"follows {os.fspath(tuning)}"
+        return read_tuning(tuning), f"follows {os.fsdecode(tuning)}"
     if not isinstance(model, (str, os.PathLike)):
         return {}, "the model was not given by its path"
-    path = os.fspath(model) + SUFFIX
-    if not Path(path).exists():
+    path = os.fsdecode(model) + SUFFIX
+    if not _exists(path):
         return {}, f"there is no {path}"
     try:
         return read_tuning(path), f"follows {path}"
@@ -45,7 +48,18 @@ def measured_ways(model: object, tuning: Tuning) -> tuple[dict[str, str], str]:
 
 def read_tuning(path: str | os.PathLike[str]) -> dict[str, str]:
     """The ways in a file, by the work that they are for."""
-    return _core.read_tuning(os.fsencode(path))
+    return _core.read_tuning(path_bytes(path))
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError:  # the name with the suffix is too long, say
+        return False
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def format_tuning(ways: Mapping[str, str]) -> str:

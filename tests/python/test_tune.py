@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -125,7 +126,7 @@ def test_a_table_for_people(picture: Path, folder: Path) -> None:
         ("jitney tuning 2\nx\n", jitney.InvalidInput, "first line"),
         ("\0" * 1000, jitney.InvalidInput, "first line"),
         ("jitney tuning 1\nanother CPU | avx2 | jitney 0.0.1\n", jitney.Unsupported, "another CPU"),
-        (None, jitney.IoError, "cannot open"),
+        (None, jitney.IoError, "cannot read"),
     ],
 )
 def test_files_that_do_not_suit(picture: Path, tmp_path: Path, text: str | None, error: type[jitney.Error], words: str) -> None:
@@ -134,6 +135,43 @@ def test_files_that_do_not_suit(picture: Path, tmp_path: Path, text: str | None,
         path.write_text(text)
     with pytest.raises(error, match=words):
         jitney.Session(picture, tuning=path)
+
+
+@pytest.mark.parametrize("kind", ["no UTF-8", "a pipe", "a folder", "endless", "one long line"])
+def test_what_lies_beside_a_model_does_no_harm(picture: Path, tmp_path: Path, kind: str) -> None:
+    copy = tmp_path / "m.jny"
+    copy.write_bytes(picture.read_bytes())
+    beside = tmp_path / "m.jny.tuned"
+    if kind == "no UTF-8":
+        beside.write_bytes(format_tuning({}).encode() + b"indirect\t\xff\n")
+    elif kind == "a pipe":
+        os.mkfifo(beside)
+    elif kind == "a folder":
+        beside.mkdir()
+    elif kind == "endless":
+        beside.symlink_to("/dev/zero")
+    else:
+        beside.write_bytes(format_tuning({}).encode() + b"a" * (5 << 20))
+    with jitney.Session(copy) as session:
+        assert session.backend_report.tuning.startswith("not followed")
+    with pytest.raises((jitney.IoError, jitney.InvalidInput)):
+        jitney.Session(copy, tuning=beside)
+
+
+def test_a_model_whose_name_leaves_no_room_for_the_suffix(picture: Path, tmp_path: Path) -> None:
+    copy = tmp_path / ("m" * 251 + ".jny")
+    copy.write_bytes(picture.read_bytes())
+    with jitney.Session(copy) as session:
+        assert "there is no" in session.backend_report.tuning
+
+
+def test_paths_as_bytes(picture: Path) -> None:
+    class InBytes(os.PathLike[bytes]):
+        def __fspath__(self) -> bytes:
+            return os.fsencode(picture)
+
+    with jitney.Session(InBytes()) as session:  # type: ignore[arg-type]
+        assert str(picture) in session.backend_report.tuning
 
 
 @pytest.mark.parametrize("line", ["winograd_4x4", "\twork", "way\t", ""])
@@ -159,10 +197,16 @@ def test_written_files_are_read_again(tmp_path: Path) -> None:
     assert _core.tuning_target() in (tmp_path / "t").read_text()
 
 
-@pytest.mark.parametrize("tuning", [3, {"a": 1}, ["a"]])
+@pytest.mark.parametrize("tuning", [3, {"a": 1}, ["a"], {"\ud800": "a"}, {"a": "\ud800"}])
 def test_what_is_no_tuning(picture: Path, tuning: object) -> None:
     with pytest.raises(jitney.InvalidInput, match="tuning"):
         jitney.Session(picture, tuning=tuning)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("tuning", ["\ud800", "a\0b"])
+def test_what_is_no_path(picture: Path, tuning: str) -> None:
+    with pytest.raises(jitney.IoError):
+        jitney.Session(picture, tuning=tuning)
 
 
 def test_a_place_that_cannot_be_written(picture: Path, tmp_path: Path) -> None:
