@@ -173,13 +173,17 @@ def _used_domains(graph: onnx.GraphProto) -> set[str]:
     return used
 
 
+def _is_unicode(path: Path) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in os.fspath(path))
+
+
 def _check(proto: onnx.ModelProto, path: Path | None, size: int) -> list[str]:
     """The checker's findings: worth knowing, but models that work elsewhere often have some."""
     if size > _CHECKER_LIMIT_BYTES:
         return []
     try:
-        # From the path where there is one, so that external data is found.
-        checker.check_model(os.fspath(path) if path is not None else proto)
+        # From the path where there is one, so that external data is found. The checker takes Unicode only.
+        checker.check_model(os.fspath(path) if path is not None and _is_unicode(path) else proto)
     except (checker.ValidationError, ValueError, RuntimeError) as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         return [f"the ONNX checker objects: {lines[0].strip() if lines else type(error).__name__}"]

@@ -376,3 +376,27 @@ def test_long_text_is_not_folded_in_a_pipe(conv: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
 def test_colours_do_not_reach_a_pipe(conv: Path) -> None:
     assert "\x1b" not in good("info", conv)
+
+
+def test_letters_that_the_output_cannot_write(conv: Path) -> None:
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    result = run("info", conv, "--plan", "--shape", "x=1,3,32,32", env=ascii_only)
+    assert result.returncode == 0
+    assert "\\xd7" in result.stdout
+    assert json.loads(run("info", conv, "--plan", "--shape", "x=1,3,32,32", "--json", env=ascii_only).stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes on Linux only")
+def test_names_that_are_no_unicode(conv: Path, tmp_path: Path) -> None:
+    source = tmp_path / os.fsdecode(b"m\xff.onnx")
+    source.write_bytes(conv.with_suffix(".onnx").read_bytes())
+    strict = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    for command in (
+        ["convert", source],
+        ["info", source.with_suffix(".jny")],
+        ["profile", source.with_suffix(".jny"), "--shape", "x=1,3,8,8", "--runs", "1", "--html", "p.html", "--trace", "t.json"],
+    ):
+        result = run(*command, cwd=tmp_path, env=strict)
+        assert result.returncode == 0, result.stderr
+    assert json.loads((tmp_path / "t.json").read_text("utf-8"))
+    assert "m?.jny" in (tmp_path / "p.html").read_text("utf-8")

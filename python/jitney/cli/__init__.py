@@ -44,6 +44,7 @@ def main() -> None:
     """Entry point: an error that Jitney foresees is a message on stderr and exit status 1, never a traceback."""
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `jitney info m.jny | head` ends quietly, as other tools do
+    console.accept_all_text()
     try:
         app(prog_name="jitney")
     except jitney.Error as error:

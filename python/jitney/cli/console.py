@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +24,13 @@ def _console(stderr: bool) -> Console:
     return console
 
 
+def accept_all_text() -> None:
+    """Lets letters that stdout or stderr cannot write, and names that are no Unicode, appear as escapes in place of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def line(text: str = "") -> None:
     """A line of results."""
     _console(stderr=False).print(text)
@@ -35,7 +43,12 @@ def note(text: str) -> None:
 
 def emit_json(data: Any) -> None:
     """One JSON document as the result."""
-    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=True) + "\n")
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=True) + "\n"
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        text = json.dumps(data, indent=2, ensure_ascii=True, allow_nan=True) + "\n"
+    sys.stdout.write(text)
 
 
 class Result(Protocol):
