@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +21,7 @@ _WORDS: Final = {
     "bgr2rgb": "channels",
 }
 _LISTS: Final = ("mean", "scale", "std")
+_MOST: Final = 3.4028234663852886e38
 _EXAMPLE: Final = "uint8,nhwc,mean=123.7,116.3,103.5,std=58.4,57.1,57.4"
 
 
@@ -52,6 +53,9 @@ class InputFormat:
             raise InvalidInput("an input has both scale and std", hint="give one: std is what scale is the reciprocal of")
         if 0.0 in self.std:
             raise InvalidInput("std contains 0, which nothing can be divided by")
+        for name, numbers in (("mean", self.mean), ("scale", self.scale), ("std", [1 / number for number in self.std])):
+            if any(abs(number) > _MOST for number in numbers):
+                raise InvalidInput(f"{name}={getattr(self, name)} is beyond what float32 can compute with")
 
     @classmethod
     def parse(cls, text: str) -> InputFormat:
@@ -82,7 +86,7 @@ class InputFormat:
 
 
 def _numbers(name: str, given: object) -> tuple[float, ...]:
-    items = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
+    items = tuple(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else (given,)
     try:
         numbers = tuple(float(item) for item in items)
     except (TypeError, ValueError):

@@ -166,6 +166,9 @@ def test_text_and_back() -> None:
         ("std=0", "std contains 0"),
         ("std=1,scale=1", "both scale and std"),
         ("mean=nan", "no finite number"),
+        ("mean=1e39", "beyond what float32"),
+        ("scale=-1e39", "beyond what float32"),
+        ("std=1e-39", "beyond what float32"),
         ("mean=1,2", "mean has 2 numbers, but there are 3 channels"),
         ("std=1,2,3,4", "std has 4 numbers, but there are 3 channels"),
     ],
@@ -209,3 +212,8 @@ def test_python_names() -> None:
     assert "InputFormat" in jitney.__all__
     given: Array = InputFormat.parse("mean=1,2,3").mean  # type: ignore[assignment]
     assert given == (1.0, 2.0, 3.0)
+
+
+def test_numbers_may_come_as_an_array() -> None:
+    assert InputFormat(mean=np.array([1, 2, 3])).mean == (1.0, 2.0, 3.0)  # type: ignore[arg-type]
+    assert InputFormat(std=np.float32(3)).std == (3.0,)  # type: ignore[arg-type]
