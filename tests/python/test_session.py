@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -285,6 +286,38 @@ def test_fork_after_a_run(conv: Path) -> None:
         os._exit(0 if np.array_equal(session.run(x)["y"], wanted) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert np.array_equal(session.run(x)["y"], wanted)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_fork_while_other_threads_plan_and_run(conv: Path) -> None:
+    """Their locks are free in the child, and closing does not wait for their runs."""
+    session = jitney.Session(conv, threads=2, plan_cache_bytes=0)
+    x = np.random.default_rng(5).standard_normal((1, 3, 16, 16), np.float32)
+    wanted = session.run(x)["y"]
+    done = threading.Event()
+
+    def work(size: int) -> None:
+        while not done.is_set():
+            size = size % 60 + 1
+            session.run(np.zeros((1, 3, size, size), np.float32))
+
+    workers = [threading.Thread(target=work, args=(size,)) for size in (1, 20, 40)]
+    for worker in workers:
+        worker.start()
+    try:
+        for _ in range(30):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                good = np.array_equal(session.run(x)["y"], wanted)
+                session.close()
+                os._exit(0 if good else 1)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        done.set()
+        for worker in workers:
+            worker.join()
 
 
 @pytest.mark.parametrize("size", [8, 96])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -171,3 +173,31 @@ def test_what_is_wrong_is_said(stream: Path, tmp_path: Path) -> None:
             session.run(xs(1)[0], state=foreign)
         with pytest.raises(InvalidInput, match="new_state"):
             session.run(xs(1)[0], state={})  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_fork_while_another_thread_has_the_state(stream: Path) -> None:
+    session = jitney.Session(stream)
+    done = threading.Event()
+
+    def work() -> None:
+        while not done.is_set():
+            session.run(xs(1)[0])
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        for _ in range(30):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                try:
+                    session.run(xs(1)[0])
+                except jitney.Error:
+                    os._exit(1)
+                os._exit(0)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        done.set()
+        worker.join()

@@ -1,6 +1,8 @@
 // The bounded pool of execution contexts.
 #include "runtime/context.h"
 
+#include <memory>
+
 #include "jitney/error.h"
 
 namespace jitney {
@@ -29,7 +31,7 @@ ContextPool::Lease ContextPool::borrow() {
 void ContextPool::give_back(std::unique_ptr<ExecutionContext> context) noexcept {
   // Notified under the lock: close() may destroy the pool as soon as it sees the last context back.
   const std::lock_guard lock(mutex_);
-  --lent_;
+  if (lent_ > 0) --lent_;
   if (!closed_) {
     try {
       idle_.push_back(std::move(context));
@@ -38,6 +40,11 @@ void ContextPool::give_back(std::unique_ptr<ExecutionContext> context) noexcept 
     }
   }
   changed_.notify_all();
+}
+
+void ContextPool::forget_lent() {
+  lent_ = 0;
+  std::construct_at(&changed_);  // it may count waiters whom the child does not have
 }
 
 void ContextPool::close() {

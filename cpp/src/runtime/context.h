@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/aligned.h"
+#include "base/fork_guard.h"
 #include "jitney/tensor.h"
 #include "runtime/plan_cache.h"
 
@@ -68,6 +69,8 @@ class ContextPool {
 
  private:
   void give_back(std::unique_ptr<ExecutionContext> context) noexcept;
+  /// In the child of a fork: the runs that had them, or waited for them, go on in the parent only.
+  void forget_lent();
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -75,6 +78,7 @@ class ContextPool {
   std::size_t lent_ = 0;
   std::size_t most_;
   bool closed_ = false;
+  ForkGuard fork_guard_{ForkGuard::Order::inner, mutex_, [this] { forget_lent(); }};
 };
 
 }  // namespace jitney

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/fork_guard.h"
 #include "base/mapped_file.h"
 #include "graph/graph.h"
 #include "jitney/model.h"
@@ -42,6 +43,7 @@ class ModelData {
   std::mutex planning;  // held while a plan is made; weights may be used under it only
   Weights weights;
   PackStore packs;
+  ForkGuard fork_guard{ForkGuard::Order::outer, planning};
 };
 
 }  // namespace jitney::detail

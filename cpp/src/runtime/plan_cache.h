@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/fork_guard.h"
 #include "plan/plan.h"
 
 namespace jitney {
@@ -51,6 +52,7 @@ class PlanCache {
   std::size_t budget_;
   std::size_t bytes_ = 0;
   std::uint64_t next_id_ = 1;
+  ForkGuard fork_guard_{ForkGuard::Order::inner, mutex_};
 };
 
 }  // namespace jitney

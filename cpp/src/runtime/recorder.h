@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/fork_guard.h"
 #include "base/worker_watch.h"
 #include "jitney/session.h"
 #include "runtime/plan_cache.h"
@@ -57,6 +58,7 @@ class Recorder {
   std::map<std::uint64_t, std::shared_ptr<CachedPlan>> plans_;  // by id; a plan that the cache forgets is still described
   std::vector<std::thread::id> threads_;
   Clock::time_point origin_ = Clock::now();
+  ForkGuard fork_guard_{ForkGuard::Order::inner, mutex_};
 };
 
 }  // namespace jitney

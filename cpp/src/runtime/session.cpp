@@ -261,6 +261,8 @@ std::vector<Tensor> Session::run_with(std::span<const NamedView> inputs, std::sp
     if (outputs[i].view.data == nullptr || scratch[wanted[i]].dtype() == DType::undefined) continue;
     copy_tensor(scratch[wanted[i]].view(), outputs[i].view);
   }
+  if (model.states.empty()) return results;
+  const std::lock_guard change(state->changing);
   for (std::size_t k = 0; k < model.states.size(); ++k) {
     const auto asked = std::ranges::find(wanted, model.states[k].output);
     State::Buffers::Entry& entry = state->entries[k];

@@ -22,6 +22,7 @@ void State::reset() {
   if (!buffers_)
     throw Error(ErrorCode::invalid_input, "the state belongs to no session", "get one from new_state() of a session");
   const StateLock lock(*buffers_);
+  const std::lock_guard change(buffers_->changing);
   for (Buffers::Entry& entry : buffers_->entries) std::memset(entry.current.data(), 0, entry.current.bytes());
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <vector>
 
+#include "base/fork_guard.h"
 #include "jitney/session.h"
 #include "runtime/model_data.h"
 
@@ -20,6 +22,9 @@ struct State::Buffers {
   std::shared_ptr<detail::ModelData> model;
   std::vector<Entry> entries;  // as in the model's list of states
   std::atomic<bool> busy = false;
+  std::mutex changing;  // held while the entries change, so that a child after fork has them before or after that
+  /// A run that had the state goes on in the parent only.
+  ForkGuard fork_guard{ForkGuard::Order::inner, changing, [this] { busy.store(false, std::memory_order_relaxed); }};
 };
 
 /// Holds a state for one run; two at a time would not know whose result is next.
