@@ -34,8 +34,21 @@ namespace {
   JITNEY_HALF("8", "12", "16", "20", "24", "28", "9", "13", "17", "21", "25", "29", left, right, __VA_ARGS__)
 #define JITNEY_SECOND_HALF(left, right, ...) \
   JITNEY_HALF("10", "14", "18", "22", "26", "30", "11", "15", "19", "23", "27", "31", left, right, __VA_ARGS__)
-#define JITNEY_IN_LANES "0.s[0]", "0.s[1]", "0.s[2]", "0.s[3]", "2.s[0]", "3.s[0]"
+#define JITNEY_BESIDE "0.s[0]", "0.s[1]", "0.s[2]", "0.s[3]", "1.s[0]", "1.s[1]"
+#define JITNEY_EVERY_OTHER "0.s[0]", "0.s[2]", "1.s[0]", "1.s[2]", "2.s[0]", "2.s[2]"
 #define JITNEY_APART "0.s[0]", "1.s[0]", "2.s[0]", "3.s[0]", "4.s[0]", "5.s[0]"
+
+// A tap whose numbers lie together, at the address in a register; rows of the ring reach far enough.
+#define JITNEY_TAP_IN_LANES(at) \
+  ".if %c[step] == 1\n" \
+  "ld1 {v0.4s, v1.4s}, [" at "]\n" \
+  "ld1 {v4.4s, v5.4s, v6.4s, v7.4s}, [x3], #64\n" \
+  JITNEY_FIRST_HALF("4", "5", JITNEY_BESIDE) JITNEY_SECOND_HALF("6", "7", JITNEY_BESIDE) \
+  ".else\n" \
+  "ld1 {v0.4s, v1.4s, v2.4s}, [" at "]\n" \
+  "ld1 {v4.4s, v5.4s, v6.4s, v7.4s}, [x3], #64\n" \
+  JITNEY_FIRST_HALF("4", "5", JITNEY_EVERY_OTHER) JITNEY_SECOND_HALF("6", "7", JITNEY_EVERY_OTHER) \
+  ".endif\n"
 
 /// How far apart the numbers of neighbouring pixels are.
 enum class Step : int { any = 0, one = 1, two = 2 };
@@ -60,13 +73,13 @@ void six_by_sixteen(const FirstTiles& run) {
     ".Ltile%=:\n"
     "mov x1, x7\n"
     "mov x3, x11\n"
-    "mov x4, x8\n"
     JITNEY_EACH_PIXEL(JITNEY_ZERO)
+    ".if %c[step] == 0\n"
+    "mov x4, x8\n"
     ".Ltap%=:\n"
     "ldr x9, [x1], #8\n"
     "subs x4, x4, #1\n"
     "add x9, x9, x2\n"
-    ".if %c[step] == 0\n"
     "ldp q6, q7, [x3], #32\n"
     "ldr s0, [x9]\n"
     "ldr s1, [x9, x10]\n"
@@ -77,21 +90,25 @@ void six_by_sixteen(const FirstTiles& run) {
     JITNEY_FIRST_HALF("6", "7", JITNEY_APART)
     "ldp q6, q7, [x3], #32\n"
     JITNEY_SECOND_HALF("6", "7", JITNEY_APART)
-    ".else\n"
-    ".if %c[step] == 1\n"
-    "ldr q0, [x9]\n"
-    "ldp s2, s3, [x9, #16]\n"
-    ".else\n"
-    "ld2 {v0.4s, v1.4s}, [x9]\n"
-    "ldr s2, [x9, #32]\n"
-    "ldr s3, [x9, #40]\n"
-    ".endif\n"
-    "ldp q4, q5, [x3], #32\n"
-    "ldp q6, q7, [x3], #32\n"
-    JITNEY_FIRST_HALF("4", "5", JITNEY_IN_LANES)
-    JITNEY_SECOND_HALF("6", "7", JITNEY_IN_LANES)
-    ".endif\n"
     "b.ne .Ltap%=\n"
+    ".else\n"
+    "lsr x4, x8, #1\n"
+    "tbz x8, #0, .Leven%=\n"
+    "ldr x9, [x1], #8\n"
+    "add x9, x9, x2\n"
+    JITNEY_TAP_IN_LANES("x9")
+    ".Leven%=:\n"
+    "cbz x4, .Lsums%=\n"
+    ".Lpair%=:\n"
+    "ldp x9, x13, [x1], #16\n"
+    "subs x4, x4, #1\n"
+    "add x9, x9, x2\n"
+    "add x13, x13, x2\n"
+    JITNEY_TAP_IN_LANES("x9")
+    JITNEY_TAP_IN_LANES("x13")
+    "b.ne .Lpair%=\n"
+    ".Lsums%=:\n"
+    ".endif\n"
     "ldr x9, [%[run], %[bias]]\n"
     "cbz x9, .Lno_bias%=\n"
     "ldp q0, q1, [x9]\n"

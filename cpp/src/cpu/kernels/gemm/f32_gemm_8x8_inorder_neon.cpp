@@ -110,8 +110,17 @@ struct Interleaved {
 }  // namespace
 
 extern const GemmKernel f32_gemm_8x8_inorder_neon;  // const alone would hide it from other files
-constinit const GemmKernel f32_gemm_8x8_inorder_neon{
-    "f32_gemm_8x8_inorder_neon", Isa::neon,      kRows, kColumns, {}, kWidePanels, wide_row, epilogue_neon,
-    run_panel<Interleaved>,      Core::in_order, true};
+constinit const GemmKernel f32_gemm_8x8_inorder_neon{"f32_gemm_8x8_inorder_neon",
+                                                     Isa::neon,
+                                                     kRows,
+                                                     kColumns,
+                                                     {},
+                                                     kWidePanels,
+                                                     wide_row,
+                                                     epilogue_neon,
+                                                     run_panel<Interleaved>,
+                                                     Core::in_order,
+                                                     true,
+                                                     run_series<Interleaved>};
 
 }  // namespace jitney::kernels

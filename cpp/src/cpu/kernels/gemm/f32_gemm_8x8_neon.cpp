@@ -47,7 +47,7 @@ struct Wide {
 
 extern const GemmKernel f32_gemm_8x8_neon;  // const alone would hide it from other files
 constinit const GemmKernel f32_gemm_8x8_neon{
-    "f32_gemm_8x8_neon", Isa::neon,          kRows, kColumns, {}, kWidePanels, wide_row, epilogue_neon,
-    run_panel<Wide>,     Core::out_of_order, true};
+    "f32_gemm_8x8_neon", Isa::neon,          kRows, kColumns,        {}, kWidePanels, wide_row, epilogue_neon,
+    run_panel<Wide>,     Core::out_of_order, true,  run_series<Wide>};
 
 }  // namespace jitney::kernels

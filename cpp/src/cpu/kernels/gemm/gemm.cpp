@@ -128,6 +128,24 @@ void run_panel(const GemmKernel& kernel, PanelRun run, const Epilogue& epilogue,
   }
 }
 
+void run_series(const GemmKernel& kernel, PanelRun run, const PanelSeries& series) noexcept {
+  if (kernel.series != nullptr) return kernel.series(run, series);
+  Epilogue add;
+  add.residual_stride = run.ldc;
+  for (std::size_t i = 0; i < series.count; ++i) {
+    if (series.add) add.residual = run.c;
+    run_panel(kernel, run, add, kNoClamp);
+    if (run.copy != nullptr) {
+      run.copy += series.a;
+    } else {
+      run.a += series.a;
+    }
+    run.b += series.b;
+    if (run.next_b != nullptr) run.next_b += series.b;
+    run.c += series.c;
+  }
+}
+
 namespace {
 
 /// Rows that a multiple of a page apart share their sets of the first-level cache, in which few of them fit beside B. Kernels

@@ -82,8 +82,16 @@ struct PanelRun {
   Clamp clamp = kNoClamp;
 };
 
+/// Several panels one behind another, equal in all but where they read and write; with raw sums as results.
+struct PanelSeries {
+  std::size_t count = 0;
+  std::ptrdiff_t a = 0, b = 0, c = 0;  // floats from one to the next; `a` of rows or of their copies
+  bool add = false;                    // to what is there, or else instead of it
+};
+
 using MicroKernel = void (*)(const MicroTile& tile);
 using PanelKernel = void (*)(const PanelRun& run);
+using SeriesKernel = void (*)(PanelRun run, const PanelSeries& series);
 /// One row times `wide_panels` consecutive panels; writes the raw sums. Same chains as the tile of one row.
 using WideRowKernel = void (*)(const float* a, std::size_t k, const float* b, float* c);
 
@@ -96,9 +104,10 @@ struct GemmKernel {
   std::size_t wide_panels;
   WideRowKernel wide_row;
   EpilogueKernel epilogue;
-  PanelKernel panel = nullptr;  // whole panels in one call, or null
-  Core core = Core::any;        // the kind of core that it is written for
-  bool copies_rows = false;     // its panels can share a copy of their rows
+  PanelKernel panel = nullptr;    // whole panels in one call, or null
+  Core core = Core::any;          // the kind of core that it is written for
+  bool copies_rows = false;       // its panels can share a copy of their rows
+  SeriesKernel series = nullptr;  // whole series in one call, or null
 };
 
 /// All kernels that this architecture has, weakest first.
@@ -109,6 +118,10 @@ const GemmKernel& gemm_kernel(Isa active, Core core = active_core()) noexcept;
 /// Runs a panel with any epilogue, whose pointers are at the panel's first row and column. `clamp` is as_clamp(epilogue).
 /// `run` needs all but bias, residual and clamp.
 void run_panel(const GemmKernel& kernel, PanelRun run, const Epilogue& epilogue, const std::optional<Clamp>& clamp) noexcept;
+
+/// Runs a series that begins with this panel, which needs all but bias, residual and clamp. `next_b` follows the first panel's
+/// `b` as any panel's does the one before, if it is given.
+void run_series(const GemmKernel& kernel, PanelRun run, const PanelSeries& series) noexcept;
 
 /// Rows may be written as a kernel with copies_rows reads them, if k is a multiple of kCopyRun: number i of row r of a group lies
 /// at copy[i / kCopyRun · kCopyRun · copy_places(height) + kCopyRun · r + i % kCopyRun], `height` being the group's.

@@ -90,9 +90,8 @@ void run_narrow_groups(const Tiles* tiles, TileRun& run, std::size_t height, std
   run.copy = part.copy;
 }
 
-template <typename Kernel>
-void run_panel(const PanelRun& panel) {
-  const Source source = panel.copy == nullptr ? Source::rows : panel.copied ? Source::copy : Source::rows_copied;
+/// What the tiles of a panel are told.
+inline TileRun tile_run(const PanelRun& panel) {
   TileRun run{};
   run.a = panel.a;
   run.lda = panel.lda * kFloat;
@@ -110,11 +109,20 @@ void run_panel(const PanelRun& panel) {
   run.residual = panel.residual;
   run.ldr = panel.ldr * kFloat;
   run.clamp = panel.clamp;
-  if (source == Source::copy && run.k % 4 == 0) {  // the taps lie one behind the other
+  if (panel.copy != nullptr && panel.copied && run.k % 4 == 0) {  // the taps lie one behind the other
     run.k *= run.taps;
     run.taps = 1;
   }
-  const Tiles* tiles = kTiles<Kernel>[static_cast<int>(source)];
+  return run;
+}
+
+template <typename Kernel>
+const Tiles* tiles_for(const PanelRun& panel) {
+  const Source source = panel.copy == nullptr ? Source::rows : panel.copied ? Source::copy : Source::rows_copied;
+  return kTiles<Kernel>[static_cast<int>(source)];
+}
+
+void run_all_groups(const Tiles* tiles, TileRun& run, const PanelRun& panel) {
   const std::size_t shorter = panel.groups.count - panel.groups.taller;
   if (panel.columns == kColumns) {
     run_groups(tiles, run, panel.groups.base + 1, panel.groups.taller);
@@ -122,6 +130,40 @@ void run_panel(const PanelRun& panel) {
   } else {
     run_narrow_groups(tiles, run, panel.groups.base + 1, panel.groups.taller, panel.columns);
     run_narrow_groups(tiles, run, panel.groups.base, shorter, panel.columns);
+  }
+}
+
+template <typename Kernel>
+void run_panel(const PanelRun& panel) {
+  TileRun run = tile_run(panel);
+  run_all_groups(tiles_for<Kernel>(panel), run, panel);
+}
+
+template <typename Kernel>
+void run_series(PanelRun panel, const PanelSeries& series) {
+  const Tiles* const tiles = tiles_for<Kernel>(panel);
+  if (series.add) {
+    panel.residual = panel.c;
+    panel.ldr = panel.ldc;
+  }
+  TileRun first = tile_run(panel);
+  const std::ptrdiff_t rows = panel.copy == nullptr ? series.a : 0, copies = series.a - rows;
+  // All rows in one call, as small images have them: nothing but addresses changes.
+  const bool single = panel.groups.taller == 0 && panel.groups.count != 0 && panel.columns == kColumns;
+  first.count = panel.groups.count;
+  const Tiles alike = single ? tiles[panel.groups.base - 1] : nullptr;
+  for (std::size_t i = 0; i < series.count; ++i) {
+    if (single) {
+      alike(first);
+    } else {
+      TileRun run = first;
+      run_all_groups(tiles, run, panel);
+    }
+    first.a += rows;
+    first.copy += copies;
+    first.b += series.b;
+    first.c += series.c;
+    if (series.add) first.residual += series.c;
   }
 }
 

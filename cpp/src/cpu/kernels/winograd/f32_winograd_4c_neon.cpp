@@ -5,6 +5,8 @@
 #include "cpu/kernels/vec_part.h"
 //
 #include "cpu/kernels/winograd/winograd_impl.h"
+//
+#include "cpu/kernels/winograd/tile_text_neon.h"
 
 namespace jitney::kernels {
 namespace {
@@ -60,9 +62,38 @@ void winograd_weights_4(const float* w, std::size_t tap_stride, std::size_t coun
   }
 }
 
+void winograd_input_4(const float* const* pixels, std::size_t channels, float* v, std::size_t point_stride,
+                      std::size_t vector_stride) {
+  const std::size_t step = point_stride * sizeof(float), whole = channels / kLanes * kLanes;
+  for (std::size_t c = 0; c < whole; c += kLanes, v += vector_stride) transform_inputs(pixels, c * sizeof(float), v, step);
+  if (whole == channels) return;
+  alignas(16) float padded[kMostWinogradPoints * kLanes] = {};
+  const float* places[kMostWinogradPoints];
+  for (std::size_t i = 0; i < kMostWinogradPoints; ++i) {
+    places[i] = padded + i * kLanes;
+    std::copy_n(pixels[i] + whole, channels - whole, padded + i * kLanes);
+  }
+  transform_inputs(places, 0, v, step);
+}
+
+void winograd_output_4(const WinogradTileOutput& tile) {
+  const std::size_t whole = tile.point_stride == kSumColumns ? tile.columns / kLanes * kLanes : 0;
+  for (std::size_t first = 0; first < whole; first += kLanes) restore_results(tile, first);
+  if (whole == tile.columns) return;
+  WinogradTileOutput rest = tile;
+  rest.sums += whole;
+  rest.columns -= whole;
+  rest.y += whole;
+  if (rest.bias != nullptr) rest.bias += whole;
+  if (rest.residual != nullptr) rest.residual += whole;
+  winograd_output<Tile4>(rest);
+}
+
 constexpr WinogradKernel winograd_4x4() {
   WinogradKernel kernel = winograd_of<Tile4>("f32_winograd_4x4_4c_neon", Isa::neon);
+  kernel.input = winograd_input_4;
   kernel.weights = winograd_weights_4;
+  kernel.output = winograd_output_4;
   return kernel;
 }
 

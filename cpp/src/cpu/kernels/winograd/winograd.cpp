@@ -26,6 +26,8 @@ constexpr const WinogradKernel* kKernels[] = {
 constexpr std::size_t kWeightBytes = 320 * 1024;
 // So are the transformed inputs of a block of tiles, once for each panel of filters.
 constexpr std::size_t kInputBytes = 512 * 1024;
+// So many products are run one behind another while the next weights are fetched.
+constexpr std::size_t kFetchedPoints = 2;
 // Distances that are no power of two, so that the points of a tile do not compete for the same lines of a cache.
 constexpr std::size_t kLine = 16;
 
@@ -305,20 +307,21 @@ void winograd_results(const Winograd& method, const ConvArgs& args, const Winogr
       }
       product.c = sums;
       product.ldc = static_cast<std::ptrdiff_t>(points * nr);
-      Epilogue add;
-      add.residual_stride = product.ldc;
-      for (std::size_t e = 0; e < points; ++e) {
-        next.fetch(lines);
-        if (c != 0) add.residual = product.c;
-        if (method.kept && !(last_block && f + nr >= method.filters && e + 1 == points)) product.next_b = product.b + stride;
-        run_panel(gemm, product, add, kNoClamp);
+      if (method.kept) product.next_b = product.b + stride;  // is prefetched only, so that there need not be one
+      // Taps are fetched between series, a few at a time.
+      const PanelSeries series{lines == 0 ? points : kFetchedPoints, static_cast<std::ptrdiff_t>(layout.point),
+                               static_cast<std::ptrdiff_t>(stride), static_cast<std::ptrdiff_t>(nr), c != 0};
+      const auto by = static_cast<std::ptrdiff_t>(series.count);
+      for (std::size_t e = 0; e < points; e += series.count) {
+        next.fetch(lines * series.count);
+        run_series(gemm, product, series);
         if (layout.copies) {
-          product.copy += layout.point;
+          product.copy += by * series.a;
         } else {
-          product.a += layout.point;
+          product.a += by * series.a;
         }
-        product.b += stride;
-        product.c += nr;
+        product.b += by * series.b;
+        product.c += by * series.c;
       }
     }
     for (std::size_t tile = 0; tile < count; ++tile)
