@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy.typing as npt
 
 from jitney.model import Model
+from jitney.reports import StepReport
 from jitney.session import Session
 
 Feeds = Mapping[str, npt.NDArray[Any]]
 Progress = Callable[[str, float], None]
+
+_TOGETHER, _APART = {"chains": "together"}, {"chains": "apart"}
+"""Ways that ask for every chain of steps as one step, where that is possible at all, and for none."""
 
 _WORTHWHILE = 0.97
 """A way must take at most so much of the time of the one that is taken anyway: less is within the noise of a measurement."""
@@ -49,26 +54,50 @@ class TuneResult:
 def tune(model: Model, feeds: Feeds, *, threads: int = 0, rounds: int = 10, progress: Progress | None = None) -> TuneResult:
     """Times every way of every step in runs of the whole model, where caches are as they will be.
 
-    The fastest ways are then run in turns with the backend's own choice; unless the model is faster with them, `ways` is empty.
+    The fastest ways are then run in turns with the backend's own choice; unless both the median and the least of their
+    times are lower, `ways` is empty.
     """
     report = progress or (lambda _text, _part: None)
-    with Session(model, threads=threads, profile=True, tuning=None) as session:
-        session.run(feeds)
-        steps = session.take_profile().steps
-    choices = {step.work: (step.way, step.ways) for step in steps if len(step.ways) > 1}
+    chosen, together, apart = (_steps(model, feeds, threads, ways) for ways in (None, _TOGETHER, _APART))
+    chains = _chains(together, apart)
+    choices = {step.work: (step.way, step.ways) for step in apart if len(step.ways) > 1}
     most = max((len(ways) for _, ways in choices.values()), default=1)
-    variants = [{work: ways[i % len(ways)] for work, (_, ways) in choices.items()} for i in range(most)]
-    times = _time_ways(model, feeds, variants if choices else [], threads, rounds, report)
-    works = tuple(WayTimes(work, way, times[work]) for work, (way, _) in sorted(choices.items()) if way in times.get(work, {}))
+    variants = [{**_APART, **{work: ways[i % len(ways)] for work, (_, ways) in choices.items()}} for i in range(most)]
+    if chains:
+        variants.append(dict(_TOGETHER))
+    times = _time_ways(model, feeds, variants if choices or chains else [], chains, threads, rounds, report)
+    taken = dict.fromkeys(chains.values(), "apart")
+    taken |= {step.work: step.way for step in (*apart, *chosen) if len(step.ways) > 1}
+    works = tuple(WayTimes(work, way, times[work]) for work, way in sorted(taken.items()) if way in times.get(work, {}))
     wanted = {item.work: item.best for item in works if item.best != item.taken}
     before, after = _compare(model, feeds, wanted, threads, rounds, report)
-    if not wanted or after >= before:
-        return TuneResult(works, {}, before, before)
-    return TuneResult(works, wanted, before, after)
+    gains = wanted and statistics.median(after) < statistics.median(before) and min(after) < min(before)
+    if not gains:
+        return TuneResult(works, {}, statistics.median(before), statistics.median(before))
+    return TuneResult(works, wanted, statistics.median(before), statistics.median(after))
+
+
+def _steps(model: Model, feeds: Feeds, threads: int, ways: Mapping[str, str] | None) -> tuple[StepReport, ...]:
+    with Session(model, threads=threads, profile=True, tuning=ways) as session:
+        session.run(feeds)
+        return session.take_profile().steps
+
+
+def _chains(together: Sequence[StepReport], apart: Sequence[StepReport]) -> dict[tuple[str, str], str]:
+    """What is one step or two: its work by the names of the two steps."""
+    works = {step.node: step.work for step in together if "together" in step.ways}
+    pairs = [(first.node, second.node) for first, second in pairwise(apart)]
+    return {pair: works["+".join(pair)] for pair in pairs if all(pair) and "+".join(pair) in works}
 
 
 def _time_ways(
-    model: Model, feeds: Feeds, variants: list[dict[str, str]], threads: int, rounds: int, report: Progress
+    model: Model,
+    feeds: Feeds,
+    variants: list[dict[str, str]],
+    chains: Mapping[tuple[str, str], str],
+    threads: int,
+    rounds: int,
+    report: Progress,
 ) -> dict[str, dict[str, float]]:
     """Milliseconds by work and way: the least of several runs, which take turns so that a slow spell of the machine hits all."""
     best: dict[str, dict[str, float]] = {}
@@ -77,7 +106,7 @@ def _time_ways(
         for turn in range(rounds + 1):
             for session in sessions:
                 session.run(feeds)
-                for (work, way), spent in _spent(session).items():
+                for (work, way), spent in _spent(session, chains).items():
                     known = best.setdefault(work, {})
                     if turn > 0:  # the first run packs weights
                         known[way] = min(spent, known.get(way, spent))
@@ -88,24 +117,30 @@ def _time_ways(
     return best
 
 
-def _spent(session: Session) -> dict[tuple[str, str], float]:
+def _spent(session: Session, chains: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], float]:
     """Milliseconds by work and way since the last call."""
     profile = session.take_profile()
+    links: dict[int, list[str]] = {}
+    for index, pair in enumerate(pairwise(profile.steps)):
+        if work := chains.get((pair[0].node, pair[1].node)):
+            links.setdefault(index, []).append(work)
+            links.setdefault(index + 1, []).append(work)
     spent: dict[tuple[str, str], float] = {}
     for event in profile.events:
         if event.step < 0:
             continue
         step = profile.steps[event.step]
-        if step.work:
-            key = (step.work, step.way)
+        keys = [(step.work, step.way)] if step.work else []
+        keys += [(work, "apart") for work in links.get(event.step, ())]
+        for key in keys:
             spent[key] = spent.get(key, 0.0) + (event.end - event.start) / 1e6
     return spent
 
 
 def _compare(
     model: Model, feeds: Feeds, ways: Mapping[str, str], threads: int, rounds: int, report: Progress
-) -> tuple[float, float]:
-    """Median milliseconds of the whole model without and with these ways, run in turns."""
+) -> tuple[list[float], list[float]]:
+    """Milliseconds of runs of the whole model without and with these ways, run in turns."""
     times: tuple[list[float], list[float]] = ([], [])
     with Session(model, threads=threads, tuning=None) as plain, Session(model, threads=threads, tuning=ways) as tuned:
         for turn in range(2 * rounds + 1):
@@ -115,4 +150,4 @@ def _compare(
                 if turn > 0:
                     list_.append((time.perf_counter() - start) * 1e3)
             report("comparing", (turn + 1) / (2 * rounds + 1))
-    return statistics.median(times[0]), statistics.median(times[1])
+    return times

@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def picture(folder: Path) -> Path:
-    """Two 3×3 convolutions, for which there is more than one way, and a product, for which there is one."""
+    """Two 3×3 convolutions, for which there is more than one way, and a product, which has one a kernel."""
     rng = np.random.default_rng(0)
     constants = {
         "w0": rng.standard_normal((32, 16, 3, 3), np.float32) / 12,
@@ -60,7 +60,7 @@ def test_every_way_gives_the_same_numbers(picture: Path) -> None:
     with jitney.Session(picture, tuning=None) as session:
         wanted = session.run(x)["y"]
         choices = ways_of(session)
-    assert len(choices) == 2
+    assert sum(work.startswith("conv 3×3") for work in choices) == 2
     for work, (taken, ways) in choices.items():
         assert taken in ways
         assert len(ways) > 1
@@ -70,6 +70,57 @@ def test_every_way_gives_the_same_numbers(picture: Path) -> None:
                 now = ways_of(tuned)
                 assert now[work][0] == way
                 assert all(now[other] == choices[other] for other in choices if other != work)
+
+
+@pytest.fixture(scope="module")
+def narrow(folder: Path) -> Path:
+    """A 1×1 convolution that feeds a depthwise one, and a last 1×1: kernels and chains to choose from."""
+    rng = np.random.default_rng(0)
+    constants = {
+        "w0": rng.standard_normal((40, 9, 1, 1), np.float32) / 3,
+        "w1": rng.standard_normal((40, 1, 3, 3), np.float32) / 3,
+        "w2": rng.standard_normal((7, 40, 1, 1), np.float32) / 6,
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w0"], ["a"], name="expand"),
+        helper.make_node("Conv", ["a", "w1"], ["b"], name="depth", group=40, pads=[1, 1, 1, 1]),
+        helper.make_node("Conv", ["b", "w2"], ["y"], name="project"),
+    ]
+    shapes = [("x", TensorProto.FLOAT, ["N", 9, 30, 31])], [("y", TensorProto.FLOAT, ["N", 7, 30, 31])]
+    onnx.save(make_onnx(nodes, *shapes, constants), folder / "narrow.onnx")
+    jitney.convert(folder / "narrow.onnx", folder / "narrow.jny")
+    return folder / "narrow.jny"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_kernels_and_chains_change_no_bit(narrow: Path, threads: int) -> None:
+    x = np.random.default_rng(1).standard_normal((2, 9, 30, 31), np.float32)
+    with jitney.Session(narrow, threads=threads, tuning=None) as session:
+        wanted = session.run(x)["y"]
+    for chains in ("together", "apart"):
+        with jitney.Session(narrow, threads=threads, tuning={"chains": chains}) as session:
+            assert np.array_equal(session.run(x)["y"], wanted)
+            assert np.array_equal(session.run(x[1:])["y"], wanted[1:])
+            choices = ways_of(session)
+            assert any(way == "together" for way, _ in choices.values()) == (chains == "together")
+        for work, (_, ways) in choices.items():
+            for way in ways:
+                with jitney.Session(narrow, threads=threads, tuning={"chains": chains, work: way}) as session:
+                    assert np.array_equal(session.run(x)["y"], wanted)
+
+
+def test_chains_are_measured(narrow: Path, folder: Path) -> None:
+    target = folder / "narrow.tuned"
+    code, out, _ = run(
+        "tune", str(narrow), "--shape", "x=1,9,30,31", "--rounds", "2", "--threads", "1", "--json", "-o", str(target)
+    )
+    assert code == 0
+    data = json.loads(out)
+    chains = [item for item in data["measured"] if "depthwise" in item["work"]]
+    assert [sorted(item["ms"]) for item in chains] == [["apart", "together"]]
+    assert chains[0]["taken"] == "apart"
+    with jitney.Session(narrow, tuning=target) as session:
+        session.prepare({"x": (1, 9, 30, 31)})
 
 
 def test_work_does_not_depend_on_batch_or_threads(picture: Path) -> None:

@@ -23,6 +23,10 @@ constexpr std::size_t kOperands = 5;  // image, weights, bias, residual, slope
 
 /// Bytes between two links that are worth a chain: they do not stay in a core's second-level cache.
 constexpr std::int64_t kLeastInner = 1024 * 1024;
+/// With less it is not even measured.
+constexpr std::int64_t kLeastMeasured = 128 * 1024;
+/// Work that stands for all chains: `jitney tune` asks for them "together" to learn which there are.
+constexpr std::string_view kAllChains = "chains";
 /// Bytes of pointwise weights, which are read again for each few rows.
 constexpr std::int64_t kMostWeights = 128 * 1024;
 
@@ -74,13 +78,34 @@ std::int64_t bytes(const Shape& shape, std::size_t from) {
   return product;
 }
 
+constexpr std::string_view kTogether = "together", kApart = "apart";
+
+/// Both convolutions with all that decides whether they are a step each, without the batch.
+std::string chain_work(Group pair) {
+  const auto words = [](const Shape& shape, std::size_t from) { return to_string(Shape(shape.span().subspan(from))); };
+  return "pointwise " + words(pair[0].inputs[0].shape, 1) + " to " + words(pair[0].outputs[0].shape, 1) + ", then depthwise " +
+         words(pair[1].inputs[1].shape, 2) + " to " + words(pair[1].outputs[0].shape, 1);
+}
+
 /// Whether computing them together saves more traffic than it costs: a pointwise convolution whose result is larger than all that
 /// is left to read and write. Measured: with less the saving is lost in rows that leave the cache sooner than in one pass each.
 bool worth_it(Group pair) {
-  if (kind_of(pair[0]) != LinkKind::pointwise || kind_of(pair[1]) != LinkKind::depthwise) return false;
   const std::int64_t inner = bytes(pair[0].outputs[0].shape, 1);
   const std::int64_t outer = bytes(pair[0].inputs[0].shape, 1) + bytes(pair[1].outputs[0].shape, 1);
   return inner >= kLeastInner && inner >= outer && bytes(pair[0].inputs[1].shape, 0) <= kMostWeights;
+}
+
+bool has_measurements(const NodeRequest& node) { return node.measured != nullptr && !node.measured->empty(); }
+
+/// Together or apart, as measured or else as expected. Both give the same bits.
+bool together(Group pair) {
+  if (kind_of(pair[0]) != LinkKind::pointwise || kind_of(pair[1]) != LinkKind::depthwise) return false;
+  if (has_measurements(pair[0])) {
+    const MeasuredWays& measured = *pair[0].measured;
+    for (const std::string& work : {chain_work(pair), std::string(kAllChains)})
+      if (const auto found = measured.find(work); found != measured.end()) return found->second == kTogether;
+  }
+  return worth_it(pair);
 }
 
 class ConvChainStep final : public Step {
@@ -124,6 +149,10 @@ class ConvChainStep final : public Step {
     scratch_ = chain_.scratch();
     workspace = threads * scratch_;
     output_.reserve(workspace);
+  }
+
+  std::optional<Choice> choice() const override {
+    return Choice{chain_work(nodes_), std::string(kTogether), {std::string(kTogether), std::string(kApart)}};
   }
 
   void run(const StepRun& run) const override {
@@ -182,10 +211,11 @@ class ConvChainStep final : public Step {
 
 /// Cheap, asked for every node.
 std::size_t widest(const NodeRequest& first) {
-  return kind_of(first) == LinkKind::pointwise && bytes(first.outputs[0].shape, 1) >= kLeastInner ? kMostLinks : 0;
+  const std::int64_t least = has_measurements(first) ? kLeastMeasured : kLeastInner;
+  return kind_of(first) == LinkKind::pointwise && bytes(first.outputs[0].shape, 1) >= least ? kMostLinks : 0;
 }
 
-std::size_t claim(Group nodes) { return linked(nodes) == kMostLinks && worth_it(nodes.first(kMostLinks)) ? kMostLinks : 0; }
+std::size_t claim(Group nodes) { return linked(nodes) == kMostLinks && together(nodes.first(kMostLinks)) ? kMostLinks : 0; }
 
 NodeLayout layout(Group group) {
   NodeLayout layout;

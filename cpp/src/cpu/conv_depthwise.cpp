@@ -1,5 +1,6 @@
 // Convolution with one filter per channel.
 #include "cpu/conv_way.h"
+#include "cpu/kernel_ways.h"
 #include "cpu/kernels/dwconv/dwconv.h"
 #include "cpu/parallel.h"
 
@@ -8,7 +9,8 @@ namespace {
 
 class DepthwiseConv final : public ConvWay {
  public:
-  DepthwiseConv(const ConvProblem& problem, std::size_t threads) : problem_(problem) {
+  DepthwiseConv(const ConvProblem& problem, const kernels::DwConvKernel& by, std::size_t threads)
+      : problem_(problem), kernel_(by) {
     kernel = kernel_.name;
     packing = kernel;
     packed_floats = problem.geometry.taps() * kernels::dwconv_padded(kernel_, problem.groups);
@@ -36,15 +38,18 @@ class DepthwiseConv final : public ConvWay {
 
  private:
   ConvProblem problem_;
-  const kernels::DwConvKernel& kernel_ = kernels::dwconv_kernel(active_isa());
+  const kernels::DwConvKernel& kernel_;
   kernels::TileGrid grid_;
 };
 
 }  // namespace
 
-std::unique_ptr<ConvWay> depthwise_conv(const ConvProblem& problem, std::size_t threads) {
-  if (problem.channels != 1 || problem.filters != 1) return nullptr;
-  return std::make_unique<DepthwiseConv>(problem, threads);
+bool is_depthwise(const ConvProblem& problem) noexcept { return problem.channels == 1 && problem.filters == 1; }
+
+std::unique_ptr<ConvWay> depthwise_conv(const ConvProblem& problem, std::size_t threads, std::string_view wanted) {
+  if (!is_depthwise(problem)) return nullptr;
+  const kernels::DwConvKernel& kernel = kernel_of(kernels::dwconv_kernels(), kernels::dwconv_kernel(active_isa()), wanted);
+  return std::make_unique<DepthwiseConv>(problem, kernel, threads);
 }
 
 }  // namespace jitney::cpu

@@ -1,5 +1,6 @@
 // Convolution with one tap over evenly spaced pixels: a matrix product on rows that lie in memory already.
 #include "cpu/conv_way.h"
+#include "cpu/kernel_ways.h"
 #include "cpu/parallel.h"
 
 namespace jitney::cpu {
@@ -7,7 +8,8 @@ namespace {
 
 class PointwiseConv final : public ConvWay {
  public:
-  PointwiseConv(const ConvProblem& problem, std::size_t threads) : problem_(problem) {
+  PointwiseConv(const ConvProblem& problem, const kernels::GemmKernel& gemm, std::size_t threads)
+      : problem_(problem), gemm_(gemm) {
     kernel = gemm_.name;
     packing = kernel;
     group_floats_ = kernels::packed_b_size(gemm_, problem.channels, problem.filters);
@@ -49,7 +51,7 @@ class PointwiseConv final : public ConvWay {
 
  private:
   ConvProblem problem_;
-  const kernels::GemmKernel& gemm_ = kernels::gemm_kernel(active_isa());
+  const kernels::GemmKernel& gemm_;
   kernels::TileGrid grid_;
   std::size_t group_floats_ = 0;
   std::size_t copy_ = 0;  // bytes per worker for copies of rows
@@ -57,11 +59,15 @@ class PointwiseConv final : public ConvWay {
 
 }  // namespace
 
-std::unique_ptr<ConvWay> pointwise_conv(const ConvProblem& problem, std::size_t threads) {
-  const bool fits = problem.geometry.taps() == 1 && problem.geometry.stride == kernels::Spatial{1, 1, 1} && problem.no_padding &&
-                    problem.pixel_stride.has_value();
-  if (!fits) return nullptr;
-  return std::make_unique<PointwiseConv>(problem, threads);
+bool is_pointwise(const ConvProblem& problem) noexcept {
+  return problem.geometry.taps() == 1 && problem.geometry.stride == kernels::Spatial{1, 1, 1} && problem.no_padding &&
+         problem.pixel_stride.has_value();
+}
+
+std::unique_ptr<ConvWay> pointwise_conv(const ConvProblem& problem, std::size_t threads, std::string_view wanted) {
+  if (!is_pointwise(problem)) return nullptr;
+  const kernels::GemmKernel& gemm = kernel_of(kernels::gemm_kernels(), kernels::gemm_kernel(active_isa()), wanted);
+  return std::make_unique<PointwiseConv>(problem, gemm, threads);
 }
 
 }  // namespace jitney::cpu

@@ -8,6 +8,8 @@
 #include "cpu/conv_way.h"
 #include "cpu/epilogue_operands.h"
 #include "cpu/first_conv_step.h"
+#include "cpu/kernel_ways.h"
+#include "cpu/kernels/dwconv/dwconv.h"
 #include "cpu/parallel.h"
 #include "cpu/storage.h"
 #include "ops/epilogue.h"
@@ -110,26 +112,36 @@ void ConvStep::run(const StepRun& run) const {
 
 namespace {
 
+/// All ways that fit, the one that is taken unless another was measured to be faster first. Those of a depthwise or pointwise
+/// convolution are kernels, and give the same bits.
+std::vector<std::string> all_ways(const ConvProblem& problem) {
+  if (is_depthwise(problem)) return kernel_names(kernels::dwconv_kernels(), kernels::dwconv_kernel(active_isa()));
+  if (is_pointwise(problem)) return kernel_names(kernels::gemm_kernels(), kernels::gemm_kernel(active_isa()));
+  std::vector<std::string> ways;
+  for (const ConvEstimate& estimate : conv_estimates(problem)) ways.emplace_back(estimate.way);
+  return ways;
+}
+
+/// What was measured to be the fastest; empty if nothing was.
+std::string_view measured_way(const ConvProblem& problem, const MeasuredWays* measured) {
+  if (measured == nullptr || measured->empty()) return {};
+  const auto found = measured->find(conv_work(problem));
+  return found == measured->end() ? std::string_view() : found->second;
+}
+
 /// The way that was measured to be the fastest, else the one that is expected to be.
-ConvEstimate chosen_estimate(const ConvProblem& problem, const MeasuredWays* measured) {
+ConvEstimate chosen_estimate(const ConvProblem& problem, std::string_view wanted) {
   const std::vector<ConvEstimate> estimates = conv_estimates(problem);
-  if (measured != nullptr && estimates.size() > 1) {
-    const auto found = measured->find(conv_work(problem));
-    for (const ConvEstimate& estimate : estimates)
-      if (found != measured->end() && estimate.way == found->second) return estimate;
-  }
+  for (const ConvEstimate& estimate : estimates)
+    if (estimate.way == wanted) return estimate;
   return estimates.front();
 }
 
-/// Depthwise and pointwise convolutions have one way.
-std::unique_ptr<ConvWay> only_way(const ConvProblem& problem, std::size_t threads) {
-  auto way = depthwise_conv(problem, threads);
-  return way ? std::move(way) : pointwise_conv(problem, threads);
-}
-
 std::unique_ptr<ConvWay> best_way(const ConvProblem& problem, const MeasuredWays* measured, std::size_t threads) {
-  if (auto way = only_way(problem, threads)) return way;
-  const ConvEstimate chosen = chosen_estimate(problem, measured);
+  const std::string_view wanted = measured_way(problem, measured);
+  if (is_depthwise(problem)) return depthwise_conv(problem, threads, wanted);
+  if (is_pointwise(problem)) return pointwise_conv(problem, threads, wanted);
+  const ConvEstimate chosen = chosen_estimate(problem, wanted);
   return chosen.tile != 0 ? winograd_conv(problem, chosen.tile, chosen.kept, threads) : indirect_conv(problem, threads);
 }
 
@@ -140,10 +152,10 @@ class ChosenConvStep final : public ConvStep {
 
   std::optional<Choice> choice() const override {
     const ConvProblem problem = conv_problem(node_);
-    const std::vector<ConvEstimate> estimates = conv_estimates(problem);
-    if (estimates.size() < 2 || only_way(problem, 1)) return std::nullopt;
-    Choice choice{conv_work(problem), std::string(chosen_estimate(problem, node_.measured).way), {}};
-    for (const ConvEstimate& estimate : estimates) choice.ways.emplace_back(estimate.way);
+    Choice choice{conv_work(problem), kernel, all_ways(problem)};
+    if (choice.ways.size() < 2) return std::nullopt;
+    if (!is_depthwise(problem) && !is_pointwise(problem))
+      choice.way = chosen_estimate(problem, measured_way(problem, node_.measured)).way;
     return choice;
   }
 

@@ -57,9 +57,12 @@ class ConvWay {
   std::size_t workspace = 0;  // bytes
 };
 
-/// Each gives the way, or null where it does not fit. The last always fits.
-std::unique_ptr<ConvWay> depthwise_conv(const ConvProblem& problem, std::size_t threads);
-std::unique_ptr<ConvWay> pointwise_conv(const ConvProblem& problem, std::size_t threads);
+bool is_depthwise(const ConvProblem& problem) noexcept;
+bool is_pointwise(const ConvProblem& problem) noexcept;
+
+/// Each gives the way, or null where it does not fit. The last always fits. `wanted`: the kernel by its name, if it can be had.
+std::unique_ptr<ConvWay> depthwise_conv(const ConvProblem& problem, std::size_t threads, std::string_view wanted = {});
+std::unique_ptr<ConvWay> pointwise_conv(const ConvProblem& problem, std::size_t threads, std::string_view wanted = {});
 /// With tiles of tile×tile results: 4 or 2. Transformed weights are kept, or made in each run.
 std::unique_ptr<ConvWay> winograd_conv(const ConvProblem& problem, std::ptrdiff_t tile, bool kept, std::size_t threads);
 std::unique_ptr<ConvWay> indirect_conv(const ConvProblem& problem, std::size_t threads);

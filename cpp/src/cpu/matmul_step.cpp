@@ -6,6 +6,7 @@
 
 #include "base/aligned.h"
 #include "cpu/epilogue_operands.h"
+#include "cpu/kernel_ways.h"
 #include "cpu/kernels/gemm/gemm.h"
 #include "cpu/matmul_shape.h"
 #include "cpu/packed_weight.h"
@@ -21,11 +22,30 @@ constexpr std::size_t kWaveBytes = std::size_t{256} << 10;
 /// Panels that are packed as one task.
 constexpr std::size_t kPackPanels = 8;
 
+/// All that decides between kernels, without the batch.
+std::string product_work(const NodeRequest& node, const MatmulShape& shape) {
+  std::string words = "product with [" + std::to_string(shape.k) + "×" + std::to_string(shape.n) + "]";
+  const Shape& a = node.inputs[0].shape;
+  if (a.size() > 2)
+    words += " of " +
+             std::to_string(a[2 * a.size() - 3 - contraction_axis(node.inputs[0], node.node->integer("trans_a", 0) != 0)]) +
+             " rows";
+  return node.inputs[1].weight ? words : words + " not constant";
+}
+
+const kernels::GemmKernel& best_gemm(const NodeRequest& node, const MatmulShape& shape) {
+  const kernels::GemmKernel& best = kernels::gemm_kernel(active_isa());
+  if (node.measured == nullptr || node.measured->empty()) return best;
+  const auto found = node.measured->find(product_work(node, shape));
+  return found == node.measured->end() ? best : kernel_of(kernels::gemm_kernels(), best, found->second);
+}
+
 class MatmulStep final : public Step {
  public:
   MatmulStep(const NodeRequest& node, PackCache& cache, std::size_t threads)
       : node_(node),
         shape_(matmul_shape(node)),
+        gemm_(best_gemm(node, shape_)),
         epilogue_(make_epilogue(node, shape_.residual_row, node.node->number("scale", 1.0))) {
     m_ = static_cast<std::size_t>(shape_.m);
     n_ = static_cast<std::size_t>(shape_.n);
@@ -76,6 +96,12 @@ class MatmulStep final : public Step {
     return text;
   }
 
+  std::optional<Choice> choice() const override {
+    Choice choice{product_work(node_, shape_), kernel, kernel_names(kernels::gemm_kernels(), kernels::gemm_kernel(active_isa()))};
+    if (choice.ways.size() < 2 || m_ == 0 || n_ == 0) return std::nullopt;
+    return choice;
+  }
+
  private:
   /// Packs the matrices that products from `first` on use: all, or those of one wave (then products and matrices match).
   void pack(const StepRun& run, std::size_t first) const {
@@ -118,8 +144,8 @@ class MatmulStep final : public Step {
 
   NodeRequest node_;
   MatmulShape shape_;
+  const kernels::GemmKernel& gemm_;
   kernels::Epilogue epilogue_;
-  const kernels::GemmKernel& gemm_ = kernels::gemm_kernel(active_isa());
   std::size_t m_ = 0, n_ = 0, k_ = 0;
   kernels::TileGrid grid_;
   PackedWeight packed_;
