@@ -52,9 +52,9 @@ class Session:
         for name, flag in (("check", check), ("profile", profile)):
             if not isinstance(flag, bool):
                 raise InvalidInput(f"{name}={flag!r} was given; True or False is wanted")
-        for name, value in (("backend", backend), ("prefer", prefer)):
-            if not isinstance(value, str) or not value.isascii():
-                raise InvalidInput(f"{name}={value!r} was given; a name is wanted")
+        for name, text in (("backend", backend), ("prefer", prefer)):
+            if not isinstance(text, str) or not text.isascii():
+                raise InvalidInput(f"{name}={text!r} was given; a name is wanted")
         self._model = model if isinstance(model, Model) else Model(model)
         self._requested = backend
         ways, self._tuning = measured_ways(model, tuning)

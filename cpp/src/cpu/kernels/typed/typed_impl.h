@@ -153,8 +153,8 @@ inline float widened(std::uint16_t half) {
   return from_bits((word & 0x80000000U) | bits);
 }
 
-/// To nearest, ties to even; what is too large becomes infinity, a NaN keeps its sign and upper bits. The addition of a power of two
-/// drops the bits that have no place.
+/// To nearest, ties to even; what is too large becomes infinity, a NaN keeps its sign and upper bits. The addition of a power of
+/// two drops the bits that have no place.
 inline std::uint16_t narrowed(float x) {
   const std::uint32_t word = bits_of(x), twice = word << 1, sign = (word >> 16) & 0x8000U;
   const float base = from_bits(word & 0x7FFFFFFFU) * 0x1p112F * 0x1p-110F;
