@@ -2,6 +2,7 @@
 #include "base/aligned.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <new>
 #include <string>
@@ -37,8 +38,6 @@ std::uint64_t machine_memory() noexcept {
               "use smaller inputs, a smaller batch or a smaller model, or a machine with more memory");
 }
 
-std::size_t alignment_of(std::size_t bytes) noexcept { return bytes >= kLargePage ? kLargePage : kAlignment; }
-
 void use_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(__linux__)
   // Advice: a system that has no such pages, or none left, keeps to small ones.
@@ -57,12 +56,24 @@ std::size_t align_up(std::size_t bytes) {
 void* allocate_aligned(std::size_t bytes) {
   static const std::uint64_t limit = machine_memory();
   if (bytes > limit) fail(bytes);
-  void* memory = ::operator new(align_up(bytes == 0 ? 1 : bytes), std::align_val_t{alignment_of(bytes)}, std::nothrow);
+  const std::size_t padded = align_up(bytes == 0 ? 1 : bytes);
+#if defined(__linux__)
+  void* memory = nullptr;
+  if (posix_memalign(&memory, bytes >= kLargePage ? kLargePage : kAlignment, padded) != 0) fail(bytes);
+#else
+  void* memory = ::operator new(padded, std::align_val_t{kAlignment}, std::nothrow);
   if (memory == nullptr) fail(bytes);
+#endif
   use_large_pages(memory, bytes);
   return memory;
 }
 
-void free_aligned(void* memory) noexcept { ::operator delete(memory, std::align_val_t{kAlignment}); }
+void free_aligned(void* memory) noexcept {
+#if defined(__linux__)
+  std::free(memory);  // operator delete would have to be told the alignment, which depends on the size
+#else
+  ::operator delete(memory, std::align_val_t{kAlignment});
+#endif
+}
 
 }  // namespace jitney
