@@ -41,13 +41,23 @@ def pool(b: Builder, op: str, x: Value, pad: int, **attributes: int) -> Value:
     return b(op, x, kernel=[3, 3], strides=[1, 1], dilations=[1, 1], pads=[pad] * 4, **attributes)
 
 
-def layer_norm(b: Builder, x: Value) -> Value:
-    def mean(value: Value) -> Value:
-        return b("reduce", value, ints(b, 3), kind="mean", keep_dims=1, noop_with_empty_axes=0)
+def mean(b: Builder, x: Value) -> Value:
+    return b("reduce", x, ints(b, 3), kind="mean", keep_dims=1, noop_with_empty_axes=0)
 
-    centred = b("sub", x, mean(x))
-    normed = b("div", centred, b("sqrt", b("add", mean(b("mul", centred, centred)), 1e-2)))
-    return b("add", b("mul", normed, b.weights("scale", SIZE)), b.weights("shift", SIZE))
+
+def rms_norm(b: Builder, x: Value) -> Value:
+    normed = b("div", x, b("sqrt", b("add", mean(b, b("mul", x, x)), 1e-2)))
+    return b("mul", normed, b.weights("scale", SIZE))
+
+
+def layer_norm(b: Builder, x: Value) -> Value:
+    return b("add", rms_norm(b, b("sub", x, mean(b, x))), b.weights("shift", SIZE))
+
+
+def group_norm(b: Builder, x: Value) -> Value:
+    rows = b("reshape", x, ints(b, 0, 2, -1), allow_zero=0)
+    normed = b("instance_norm", rows, b.weights("scale", 2), b.weights("shift", 2), epsilon=1e-2)
+    return b("mul", b("reshape", normed, ints(b, 0, CHANNELS, SIZE, SIZE), allow_zero=0), channels(b))
 
 
 def turned(b: Builder, x: Value) -> Value:
@@ -135,6 +145,8 @@ STEPS: Final[dict[str, Step]] = {
     "hard swish": lambda b, v: hard_swish(b, v[0]),
     "tanh": lambda b, v: b("tanh", v[0]),
     "layer norm": lambda b, v: layer_norm(b, v[0]),
+    "rms norm": lambda b, v: rms_norm(b, v[0]),
+    "group norm": lambda b, v: group_norm(b, v[0]),
     "average": lambda b, v: pool(b, "average_pool", padded(b, v[0]), 0, count_include_pad=0),
     "largest": lambda b, v: pool(b, "max_pool", padded(b, b("relu", v[0])), 0),
     "largest padded": lambda b, v: pool(b, "max_pool", padded(b, v[0], -math.inf), 0),
