@@ -69,10 +69,10 @@ def _reshaping(shape: tuple[int, ...], wanted: tuple[int | str, ...]) -> str:
     batch = "" if len(shape) == len(wanted) else "[np.newaxis]"
     batched = (1, *shape) if batch else shape
     if len(batched) == 4 and not _fits(batched, wanted):
-        for order, name in (((0, 3, 1, 2), "channels first"), ((0, 2, 3, 1), "channels last")):
-            if _fits([batched[axis] for axis in order], wanted):
+        for order, channels, name in (((0, 3, 1, 2), 1, "channels first"), ((0, 2, 3, 1), 3, "channels last")):
+            if isinstance(wanted[channels], int) and _fits([batched[axis] for axis in order], wanted):
                 return f"the model wants {name}: array{batch}.transpose{order}"
-    return f"add the batch axis: array{batch}" if batch else ""
+    return f"add the batch axis: array{batch}" if batch and _fits(batched, wanted) else ""
 
 
 def _fits(shape: Sequence[int], wanted: tuple[int | str, ...]) -> bool:

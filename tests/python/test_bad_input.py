@@ -79,6 +79,7 @@ def test_hints(session: jitney.Session) -> None:
         ((3, 8, 9), "add the batch axis: array[np.newaxis]"),
         ((8, 9), ""),
         ((1, 4, 8, 9), ""),
+        ((1, 3, 8), ""),  # neither one more axis nor another order of them makes three channels of it
     ],
 )
 def test_hints_follow_from_the_shape(conv: Path, shape: tuple[int, ...], hint: str) -> None:
