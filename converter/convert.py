@@ -252,11 +252,21 @@ def _rebuilder(shapes: Shapes | None, dynamic_batch: bool, preparations: Prepara
 
 def _target(source: Source, output: str | os.PathLike[str] | None) -> Path:
     if output is not None:
+        _check_folder(output)
         return Path(output)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         return path.with_suffix(".jny") if path.name else path  # a folder's turn comes when it is read
     raise IoError("no output path was given", hint="a model given as bytes needs one: convert(data, 'model.jny')")
+
+
+def _check_folder(output: str | os.PathLike[str]) -> None:
+    """What is wrong with the path is said before the model is loaded, which may take long."""
+    path = Path(output)
+    if path.is_dir() or os.fspath(output).endswith(os.sep):
+        raise IoError(f"{os.fspath(output)!r} cannot be written: it is a folder", hint=f"name a file: {path / 'model.jny'}")
+    if not path.parent.exists():
+        raise IoError(f"'{path}' cannot be written: there is no folder '{path.parent}'", hint=f"mkdir -p {path.parent}")
 
 
 def _keep_source(loaded: Loaded, target: Path) -> None:

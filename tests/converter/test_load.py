@@ -105,6 +105,18 @@ def test_an_unwritable_target(tmp_path: Path) -> None:
         convert(relu_model())
 
 
+def test_a_target_without_a_folder_is_refused_before_the_model_is_loaded(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    with pytest.raises(IoError, match="there is no folder") as caught:
+        convert("nowhere.onnx", missing / "m.jny")
+    assert caught.value.hint == f"mkdir -p {missing}"
+    for path in (str(tmp_path), f"{missing}/"):
+        with pytest.raises(IoError, match="it is a folder") as caught:
+            convert("nowhere.onnx", path)
+        assert caught.value.hint == f"name a file: {Path(path) / 'model.jny'}"
+    assert not missing.exists()
+
+
 def test_a_target_that_is_the_source(tmp_path: Path) -> None:
     model = relu_model()
     model.graph.initializer.append(numpy_helper.from_array(np.zeros(8, np.float32), "w"))
