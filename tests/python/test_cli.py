@@ -319,6 +319,11 @@ def test_verify(conv: Path, linear: Path, tmp_path: Path) -> None:
     assert "checksum" in failed("info", damaged)
 
 
+def test_verify_with_both_files_swapped(conv: Path) -> None:
+    source = conv.with_suffix(".onnx")
+    assert f"jitney verify {conv} {source}" in failed("verify", source, conv)
+
+
 def test_verify_of_another_model(conv: Path, folder: Path, tmp_path: Path) -> None:
     import onnx
 

@@ -9,6 +9,7 @@ import typer
 
 from jitney.cli import console
 from jitney.cli.options import Json, ModelPath, OpenShapes, parse_open_shapes
+from jitney.errors import InvalidInput
 from jitney.extras import require
 from jitney.model import Model
 
@@ -23,6 +24,8 @@ def command(
     json: Json = False,
 ) -> None:
     """Check all weights, then compare the results of both models. Exit status 1 if they differ."""
+    if (model.suffix, source.suffix) == (".onnx", ".jny"):
+        raise InvalidInput("the ONNX model comes second", hint=f"jitney verify {source} {model}")
     require("onnx", "convert", "verifying a model")
     from jitney.converter import verify
 
