@@ -54,7 +54,7 @@ def parse_dims(text: str, argument: str) -> tuple[int, ...]:
     try:
         dims = tuple(int(part) for part in parts)
     except ValueError:
-        raise InvalidInput(f"'{argument}' is no shape", hint="write NAME=1,3,224,224") from None
+        raise InvalidInput(f"'{argument}' is no shape", hint="write NAME=1,3,224,224, with a number for each size") from None
     if any(dim < 0 for dim in dims):
         raise InvalidInput(f"'{argument}' has a negative size")
     return dims
