@@ -10,7 +10,8 @@ int main(int argc, char** argv) try {
   jitney::Session session(argv[1]);
   jitney::Shape shape;
   std::istringstream dims(argv[2]);
-  for (std::string dim; std::getline(dims, dim, ',');) shape.push_back(std::stoll(dim));
+  for (std::int64_t dim = 0; dims >> dim; dims.get()) shape.push_back(dim);
+  if (!dims.eof()) throw std::runtime_error(std::string("no shape such as 1,3,224,224: ") + argv[2]);
   jitney::Tensor input(jitney::DType::float32, shape);
   if (!std::cin.read(static_cast<char*>(input.data()), static_cast<std::streamsize>(input.bytes()))) {
     throw std::runtime_error("stdin has fewer numbers than the shape needs");
