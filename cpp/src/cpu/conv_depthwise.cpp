@@ -48,7 +48,7 @@ bool is_depthwise(const ConvProblem& problem) noexcept { return problem.channels
 
 std::unique_ptr<ConvWay> depthwise_conv(const ConvProblem& problem, std::size_t threads, std::string_view wanted) {
   if (!is_depthwise(problem)) return nullptr;
-  const kernels::DwConvKernel& kernel = kernel_of(kernels::dwconv_kernels(), kernels::dwconv_kernel(active_isa()), wanted);
+  const kernels::DwConvKernel& kernel = kernel_of(kernels::dwconv_kernels(), &kernels::dwconv_kernel(active_isa()), wanted);
   return std::make_unique<DepthwiseConv>(problem, kernel, threads);
 }
 

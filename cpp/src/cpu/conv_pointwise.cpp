@@ -66,7 +66,7 @@ bool is_pointwise(const ConvProblem& problem) noexcept {
 
 std::unique_ptr<ConvWay> pointwise_conv(const ConvProblem& problem, std::size_t threads, std::string_view wanted) {
   if (!is_pointwise(problem)) return nullptr;
-  const kernels::GemmKernel& gemm = kernel_of(kernels::gemm_kernels(), kernels::gemm_kernel(active_isa()), wanted);
+  const kernels::GemmKernel& gemm = kernel_of(kernels::gemm_kernels(), &kernels::gemm_kernel(active_isa()), wanted);
   return std::make_unique<PointwiseConv>(problem, gemm, threads);
 }
 

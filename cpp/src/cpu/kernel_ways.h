@@ -18,11 +18,10 @@ bool worth_measuring(const Kernel& kernel, const Kernel& best) noexcept {
 
 /// The kernel of that name if it is worth measuring, else the best one.
 template <typename Kernel>
-const Kernel& kernel_of(std::span<const Kernel* const> kernels, const Kernel& best, std::string_view wanted) noexcept {
-  if (wanted.empty()) return best;
+const Kernel& kernel_of(std::span<const Kernel* const> kernels, const Kernel* best, std::string_view wanted) noexcept {
   for (const Kernel* kernel : kernels)
-    if (wanted == kernel->name && worth_measuring(*kernel, best)) return *kernel;
-  return best;
+    if (wanted == kernel->name && worth_measuring(*kernel, *best)) return *kernel;
+  return *best;
 }
 
 /// The names of all that are worth measuring, the best one's first.

@@ -37,7 +37,7 @@ const kernels::GemmKernel& best_gemm(const NodeRequest& node, const MatmulShape&
   const kernels::GemmKernel& best = kernels::gemm_kernel(active_isa());
   if (node.measured == nullptr || node.measured->empty()) return best;
   const auto found = node.measured->find(product_work(node, shape));
-  return found == node.measured->end() ? best : kernel_of(kernels::gemm_kernels(), best, found->second);
+  return found == node.measured->end() ? best : kernel_of(kernels::gemm_kernels(), &best, found->second);
 }
 
 class MatmulStep final : public Step {
