@@ -23,6 +23,7 @@ from .dynamic_batch import open_batch
 from .images import PREFIX
 from .infer import infer_shapes
 from .ir import Graph, Model, Value
+from .layout_by_use import layouts_by_use
 from .load import Loaded, Source, load
 from .lower import lower
 from .passes import PassResult, run_passes
@@ -78,7 +79,7 @@ def convert(
     with timer.stage("lower", 0.1), _blaming_shapes(loaded, shapes):
         model = lower(loaded, shapes, sizes_are_final=not dynamic_batch)
         report.lowered_nodes = _count(model.graph)
-        preparations = resolve_formats(inputs, model.graph.inputs)
+        preparations = resolve_formats(inputs, model.graph.inputs, layouts_by_use(model.graph))
         specs = input_specs(model)
         specs = [preparations[spec.name].fed_spec(spec) if spec.name in preparations else spec for spec in specs]
     with timer.stage("simplify", 0.25), _blaming_shapes(loaded, shapes):
@@ -116,9 +117,10 @@ def convert_to_bytes(
 ) -> bytes:
     """The .jny file of the model as bytes, not verified."""
     loaded = load(source)
-    preparations = (
-        resolve_formats(inputs, lower(loaded, shapes, sizes_are_final=not dynamic_batch).graph.inputs) if inputs else {}
-    )
+    preparations: Preparations = {}
+    if inputs:
+        graph = lower(loaded, shapes, sizes_are_final=not dynamic_batch).graph
+        preparations = resolve_formats(inputs, graph.inputs, layouts_by_use(graph))
     return serialise(compile_model(loaded, shapes, dynamic_batch, preparations=preparations))
 
 

@@ -119,6 +119,41 @@ def test_a_model_that_has_its_channels_last_already(tmp_path: Path) -> None:
             assert session.plan_report().steps[0].op == "cast+add+conv"
 
 
+@pytest.mark.parametrize("scaled", [False, True])
+def test_what_reads_an_input_tells_its_layout_where_sizes_fit_both(scaled: bool) -> None:
+    """Eight channels of a picture four wide look like four channels of another."""
+    first = [helper.make_node("Div", ["x", "k"], ["s"])] if scaled else []
+    x = "s" if scaled else "x"
+    constants = [
+        numpy_helper.from_array(rng(0).standard_normal((5, 8, 3, 3)).astype(np.float32), "w"),
+        numpy_helper.from_array(np.float32(3), "k"),
+    ]
+    planar = model_of(
+        [*first, helper.make_node("Conv", [x, "w"], ["y"], pads=[1] * 4)],
+        [value("x", [1, 8, 6, 4])],
+        [value("y", None, 0)],
+        constants,
+    )
+    turned = model_of(
+        [
+            *first,
+            helper.make_node("Transpose", [x], ["t"], perm=[0, 3, 1, 2]),
+            helper.make_node("Conv", ["t", "w"], ["y"], pads=[1] * 4),
+        ],
+        [value("x", [1, 6, 4, 8])],
+        [value("y", None, 0)],
+        constants,
+    )
+    mean = tuple(float(c) for c in range(8))
+    pixels = rng(1).integers(0, 256, (1, 6, 4, 8)).astype(np.uint8)
+    prepared = (pixels - np.array(mean)).astype(np.float32)
+    for model, fed in ((planar, prepared.transpose(0, 3, 1, 2)), (turned, prepared)):
+        with Session(convert_to_bytes(model)) as plain:
+            wanted = plain.run({"x": np.ascontiguousarray(fed)})["y"]
+        with Session(convert_to_bytes(model, inputs={"x": InputFormat("uint8", "nhwc", mean=mean)})) as folded:
+            np.testing.assert_allclose(folded.run({"x": pixels})["y"], wanted, rtol=1e-4, atol=1e-3)
+
+
 @pytest.mark.parametrize("dtype", [TensorProto.FLOAT16, TensorProto.DOUBLE])
 def test_models_of_other_floats(dtype: int, tmp_path: Path) -> None:
     nodes = [helper.make_node("Mul", ["x", "x"], ["y"])]
