@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -14,6 +12,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from forking import holds_in_child, needs_fork
 from onnx import TensorProto, helper
 from onnx_models import make_onnx
 
@@ -275,20 +274,17 @@ def test_run_lets_other_threads_work(conv: Path) -> None:
     assert ticks > 100
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@needs_fork
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_fork_after_a_run(conv: Path) -> None:
     session = jitney.Session(conv, threads=2)
     x = np.random.default_rng(5).standard_normal((2, 3, 40, 40), np.float32)
     wanted = session.run(x)["y"]
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if np.array_equal(session.run(x)["y"], wanted) else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert holds_in_child(lambda: np.array_equal(session.run(x)["y"], wanted))
     assert np.array_equal(session.run(x)["y"], wanted)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@needs_fork
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_fork_while_other_threads_plan_and_run(conv: Path) -> None:
     """Their locks are free in the child, and closing does not wait for their runs."""
@@ -302,18 +298,17 @@ def test_fork_while_other_threads_plan_and_run(conv: Path) -> None:
             size = size % 60 + 1
             session.run(np.zeros((1, 3, size, size), np.float32))
 
+    def check() -> bool:
+        good = np.array_equal(session.run(x)["y"], wanted)
+        session.close()
+        return good
+
     workers = [threading.Thread(target=work, args=(size,)) for size in (1, 20, 40)]
     for worker in workers:
         worker.start()
     try:
         for _ in range(30):
-            child = os.fork()
-            if child == 0:
-                signal.alarm(20)
-                good = np.array_equal(session.run(x)["y"], wanted)
-                session.close()
-                os._exit(0 if good else 1)
-            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            assert holds_in_child(check)
     finally:
         done.set()
         for worker in workers:

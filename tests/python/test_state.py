@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
+from forking import holds_in_child, needs_fork
 from onnx import TensorProto, helper
 from onnx_models import make_onnx
 
@@ -175,7 +174,7 @@ def test_what_is_wrong_is_said(stream: Path, tmp_path: Path) -> None:
             session.run(xs(1)[0], state={})  # type: ignore[arg-type]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@needs_fork
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_fork_while_another_thread_has_the_state(stream: Path) -> None:
     session = jitney.Session(stream)
@@ -189,15 +188,7 @@ def test_fork_while_another_thread_has_the_state(stream: Path) -> None:
     worker.start()
     try:
         for _ in range(30):
-            child = os.fork()
-            if child == 0:
-                signal.alarm(20)
-                try:
-                    session.run(xs(1)[0])
-                except jitney.Error:
-                    os._exit(1)
-                os._exit(0)
-            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            assert holds_in_child(lambda: bool(session.run(xs(1)[0])))
     finally:
         done.set()
         worker.join()
