@@ -25,6 +25,8 @@ _ROUND_MS = 100.0
 _REST_SECONDS = 0.02
 """Before each round: threads of the runtime before may still spin."""
 _MOST_RUNS = 2000
+_SECOND_LOADS = 5
+"""A virtual machine that must get its memory anew takes several times as long once in a while."""
 WRONG = 0.02
 """Runtimes whose results are farther from the first one's are no peers."""
 
@@ -40,7 +42,7 @@ class Row:
     first_load_ms: float = 0.0
     """Loading and the first run, with the model's files not in memory."""
     second_load_ms: float = 0.0
-    """The same in a new process."""
+    """The same in new processes, with the files in memory; a median."""
     memory_mb: float = 0.0
     """The most resident memory, above a process with NumPy and the inputs."""
     difference: float = 0.0
@@ -107,7 +109,7 @@ def race(model: Contestant, runtimes: Sequence[str], threads: int, rounds: int, 
 
 
 def _prepare(row: Row, model: Contestant, threads: int, folder: Path, inputs: Path, cache: Path) -> _Worker | None:
-    """Converts, loads once with cold files, and once more to stay."""
+    """Converts, loads once with cold files, then several times more, the last time to stay."""
     runtime = RUNTIMES[row.runtime]
     if runtime.version() is None:
         row.error = "not installed"
@@ -126,15 +128,17 @@ def _prepare(row: Row, model: Contestant, threads: int, folder: Path, inputs: Pa
             row.error = f"conversion failed: {said[-1][:200] if said else f'status {done.returncode}'}"
             return None
     _forget(files or [model.path])
-    first = _Worker(row.runtime, description, inputs, results)
-    first.close()
-    worker = _Worker(row.runtime, description, inputs, results)
-    for loaded in (first.loaded, worker.loaded):
-        if "error" in loaded:
-            row.error = loaded["error"]
+    loads: list[float] = []
+    for remaining in reversed(range(1 + _SECOND_LOADS)):
+        worker = _Worker(row.runtime, description, inputs, results)
+        if "error" in worker.loaded:
+            row.error = worker.loaded["error"]
             worker.close()
             return None
-    row.first_load_ms, row.second_load_ms = first.loaded["load_ms"], worker.loaded["load_ms"]
+        loads.append(worker.loaded["load_ms"])
+        if remaining:
+            worker.close()
+    row.first_load_ms, row.second_load_ms = loads[0], statistics.median(loads[1:])
     row.memory_mb = worker.loaded["memory_mb"]
     return worker
 
