@@ -70,7 +70,7 @@ void add(std::vector<Case>& cases, const kernels::ConvKernel& kernel, const Shap
     const auto taps = static_cast<std::ptrdiff_t>(g.taps());
     const std::vector<float> w = random_floats(g.taps() * channels * filters);
     for (std::size_t i = 0; i < copies; ++i)
-      kernels::pack_conv(kernel, g.kernel, channels, filters, w.data(), s.channels * taps, taps, {0, s.taps, 1},
+      kernels::pack_conv(kernel, g.kernel, channels, filters, {w.data(), s.channels * taps, taps, {0, s.taps, 1}},
                          packed + i * floats);
     const kernels::TileGrid grid = kernels::conv_tiles(kernel, g, channels, filters, 1);
     data->scratch = make_aligned(kernels::conv_scratch(kernel, g, channels, grid));

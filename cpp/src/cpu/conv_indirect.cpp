@@ -26,8 +26,7 @@ class IndirectConv final : public ConvWay {
   void pack(const float* source, float* packed) const override {
     for (std::size_t group = 0; group < problem_.groups; ++group) {
       kernels::pack_conv(kernel_, problem_.geometry.kernel, problem_.channels, problem_.filters,
-                         source + static_cast<std::int64_t>(group * problem_.filters) * problem_.filter_stride,
-                         problem_.filter_stride, problem_.channel_stride, problem_.tap_stride, packed + group * group_floats_);
+                         problem_.weights(source).from(group * problem_.filters), packed + group * group_floats_);
     }
   }
 

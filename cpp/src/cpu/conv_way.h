@@ -25,6 +25,10 @@ struct ConvProblem {
   bool no_padding = false;                   // neither at the beginning nor at the end of any axis
   bool may_keep = false;                     // weights may be kept in forms of several times their bytes
 
+  /// All groups' weights, of which `source` is the first element.
+  kernels::FilterWeights weights(const float* source) const noexcept {
+    return {source, filter_stride, channel_stride, tap_stride};
+  }
   /// Rough cost of all products.
   double nanoseconds() const;
 };

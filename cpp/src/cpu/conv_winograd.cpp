@@ -91,12 +91,11 @@ class WinogradConv final : public ConvWay {
 
   void pack(const float* source, float* packed) const override {
     for (std::size_t group = 0; group < problem_.groups; ++group, packed += group_floats_) {
-      const float* const first = source + static_cast<std::int64_t>(group * problem_.filters) * problem_.filter_stride;
+      const kernels::FilterWeights weights = problem_.weights(source).from(group * problem_.filters);
       if (method_.kept) {
-        kernels::winograd_pack(method_, first, problem_.filter_stride, problem_.channel_stride, problem_.tap_stride, packed);
+        kernels::winograd_pack(method_, weights, packed);
       } else {
-        kernels::pack_conv(taps_, problem_.geometry.kernel, problem_.channels, problem_.filters, first, problem_.filter_stride,
-                           problem_.channel_stride, problem_.tap_stride, packed);
+        kernels::pack_conv(taps_, problem_.geometry.kernel, problem_.channels, problem_.filters, weights, packed);
       }
     }
   }

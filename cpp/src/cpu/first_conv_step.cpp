@@ -190,8 +190,8 @@ class FirstConvStep final : public Step {
 
   void pack(const float* source, float* target) const {
     const Operand& w = node_.inputs[1];
-    kernels::pack_firstconv(kernel_, args_.geometry.kernel, args_.channels, args_.filters, source, w.strides[0], w.strides[1],
-                            spatial3(spatial_sizes(w.strides), 0), target);
+    kernels::pack_firstconv(kernel_, args_.geometry.kernel, args_.channels, args_.filters,
+                            {source, w.strides[0], w.strides[1], spatial3(spatial_sizes(w.strides), 0)}, target);
   }
 
   NodeRequest node_;  // the convolution, reading the image

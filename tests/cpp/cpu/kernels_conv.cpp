@@ -21,8 +21,8 @@ void for_each_kernel(Body body) {
 std::vector<float> packed_weights(const ConvKernel& kernel, const ConvProblem& p) {
   std::vector<float> packed(packed_conv_size(kernel, p.geometry.taps(), p.channels, p.filters), kNan);
   const std::ptrdiff_t taps = static_cast<std::ptrdiff_t>(p.geometry.taps());
-  pack_conv(kernel, p.geometry.kernel, p.channels, p.filters, p.weights.data(), static_cast<std::ptrdiff_t>(p.channels) * taps,
-            taps, p.tap_stride(), packed.data());
+  pack_conv(kernel, p.geometry.kernel, p.channels, p.filters,
+            {p.weights.data(), static_cast<std::ptrdiff_t>(p.channels) * taps, taps, p.tap_stride()}, packed.data());
   return packed;
 }
 

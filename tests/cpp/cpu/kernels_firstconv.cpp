@@ -82,8 +82,8 @@ struct Image {
 void run(const FirstConvKernel& kernel, FirstConvArgs args, ConvProblem& p, const TileGrid& grid) {
   const std::ptrdiff_t taps = static_cast<std::ptrdiff_t>(p.geometry.taps());
   std::vector<float> packed(packed_firstconv_size(kernel, p.geometry.taps(), p.channels, p.filters), kNan);
-  pack_firstconv(kernel, p.geometry.kernel, p.channels, p.filters, p.weights.data(),
-                 static_cast<std::ptrdiff_t>(p.channels) * taps, taps, p.tap_stride(), packed.data());
+  pack_firstconv(kernel, p.geometry.kernel, p.channels, p.filters,
+                 {p.weights.data(), static_cast<std::ptrdiff_t>(p.channels) * taps, taps, p.tap_stride()}, packed.data());
   args.weights = packed.data();
   args.output = p.output.data();
   args.output_stride = p.output_stride();

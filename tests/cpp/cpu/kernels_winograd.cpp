@@ -26,11 +26,11 @@ void run(const WinogradKernel& kernel, ConvProblem& p, std::size_t block, std::s
   const Winograd method = method_of(kernel, p, kept);
   const ConvKernel& taps = conv_kernel(kernel.isa);
   std::vector<float> packed(kept ? method.weight_floats() : packed_conv_size(taps, 9, p.channels, p.filters), kNan);
-  const auto filter_stride = static_cast<std::ptrdiff_t>(p.channels) * 9;
+  const FilterWeights weights{p.weights.data(), static_cast<std::ptrdiff_t>(p.channels) * 9, 9, p.tap_stride()};
   if (kept) {
-    winograd_pack(method, p.weights.data(), filter_stride, 9, p.tap_stride(), packed.data());
+    winograd_pack(method, weights, packed.data());
   } else {
-    pack_conv(taps, p.geometry.kernel, p.channels, p.filters, p.weights.data(), filter_stride, 9, p.tap_stride(), packed.data());
+    pack_conv(taps, p.geometry.kernel, p.channels, p.filters, weights, packed.data());
   }
   const ConvArgs args{p.geometry,    p.channels,      p.filters,         p.input.data(), p.zeros.data(),
                       packed.data(), p.output.data(), p.output_stride(), p.epilogue};

@@ -7,10 +7,9 @@
 namespace jitney::kernels {
 namespace {
 
-/// e^x: argument reduced to |r| ≤ ln2/2, Cephes' minimax polynomial.
-inline V exp(V x) {
-  x = at_most(at_least(x, set(-104.0f)), set(89.0f));
-  const V n = round_even(x * set(1.44269504088896341f));
+/// e^r − 1, where x = n·ln2 + r and |r| ≤ ln2/2, by Cephes' minimax polynomial.
+inline V exp_rest(V x, V& n) {
+  n = round_even(x * set(1.44269504088896341f));
   V r = fma(n, set(-0.693359375f), x);
   r = fma(n, set(2.12194440e-4f), r);
   V p = set(1.9875691500e-4f);
@@ -19,8 +18,21 @@ inline V exp(V x) {
   p = fma(p, r, set(4.1665795894e-2f));
   p = fma(p, r, set(1.6666665459e-1f));
   p = fma(p, r, set(5.0000001201e-1f));
-  p = fma(p, r * r, r) + set(1.0f);
-  return scale_by_power(p, n);
+  return fma(p, r * r, r);
+}
+
+inline V exp(V x) {
+  V n;
+  const V rest = exp_rest(at_most(at_least(x, set(-104.0f)), set(89.0f)), n);
+  return scale_by_power(rest + set(1.0f), n);
+}
+
+/// e^x − 1 for x ≤ 0.
+inline V exp_minus_one(V x) {
+  V n;
+  const V rest = exp_rest(at_least(x, set(-104.0f)), n);
+  const V power = scale_by_power(set(1.0f), n);
+  return fma(power, rest, power - set(1.0f));
 }
 
 /// e^x for x up to 0 (a little above it too): 0 where it would be denormal. The power of two comes straight out of the rounding,

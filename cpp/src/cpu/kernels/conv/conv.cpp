@@ -46,24 +46,27 @@ std::size_t packed_conv_size(const ConvKernel& kernel, std::size_t taps, std::si
   return packed_b_size(*kernel.gemm, taps * channels, filters);
 }
 
-void pack_conv(const ConvKernel& kernel, const Spatial& size, std::size_t channels, std::size_t filters, const float* w,
-               std::ptrdiff_t filter_stride, std::ptrdiff_t channel_stride, const Spatial& tap_stride, float* packed) noexcept {
-  const std::size_t nr = kernel.gemm->nr;
-  for (std::size_t f = 0; f < filters; f += nr) {
-    const std::size_t used = std::min(nr, filters - f);
-    const float* first = w + static_cast<std::ptrdiff_t>(f) * filter_stride;
-    for (std::ptrdiff_t i = 0; i < size[0]; ++i) {
-      for (std::ptrdiff_t j = 0; j < size[1]; ++j) {
-        for (std::ptrdiff_t k = 0; k < size[2]; ++k) {
-          const float* tap = first + i * tap_stride[0] + j * tap_stride[1] + k * tap_stride[2];
-          for (std::size_t c = 0; c < channels; ++c, tap += channel_stride) {
-            for (std::size_t n = 0; n < used; ++n) *packed++ = tap[static_cast<std::ptrdiff_t>(n) * filter_stride];
-            packed = std::fill_n(packed, nr - used, 0.0f);
-          }
+float* pack_filters(const FilterWeights& w, const Spatial& size, std::size_t channels, std::size_t used, std::size_t width,
+                    float* packed) noexcept {
+  for (std::ptrdiff_t i = 0; i < size[0]; ++i) {
+    for (std::ptrdiff_t j = 0; j < size[1]; ++j) {
+      for (std::ptrdiff_t k = 0; k < size[2]; ++k) {
+        const float* tap = w.data + i * w.tap_stride[0] + j * w.tap_stride[1] + k * w.tap_stride[2];
+        for (std::size_t c = 0; c < channels; ++c, tap += w.channel_stride) {
+          for (std::size_t n = 0; n < used; ++n) *packed++ = tap[static_cast<std::ptrdiff_t>(n) * w.filter_stride];
+          packed = std::fill_n(packed, width - used, 0.0f);
         }
       }
     }
   }
+  return packed;
+}
+
+void pack_conv(const ConvKernel& kernel, const Spatial& size, std::size_t channels, std::size_t filters, const FilterWeights& w,
+               float* packed) noexcept {
+  const std::size_t nr = kernel.gemm->nr;
+  for (std::size_t f = 0; f < filters; f += nr)
+    packed = pack_filters(w.from(f), size, channels, std::min(nr, filters - f), nr, packed);
 }
 
 TileGrid conv_tiles(const ConvKernel& kernel, const ConvGeometry& geometry, std::size_t channels, std::size_t filters,

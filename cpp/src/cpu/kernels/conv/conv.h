@@ -44,10 +44,25 @@ const ConvKernel& conv_kernel(Isa active, Core core = active_core()) noexcept;
 
 /// Floats that the packed weights of one group take.
 std::size_t packed_conv_size(const ConvKernel& kernel, std::size_t taps, std::size_t channels, std::size_t filters) noexcept;
-/// Packs one group's weights: element (filter, channel, d, h, w) lies at w[filter·filter_stride + channel·channel_stride +
+/// Weights as they come: element (filter, channel, d, h, w) lies at data[filter·filter_stride + channel·channel_stride +
 /// d·tap_stride[0] + h·tap_stride[1] + w·tap_stride[2]].
-void pack_conv(const ConvKernel& kernel, const Spatial& size, std::size_t channels, std::size_t filters, const float* w,
-               std::ptrdiff_t filter_stride, std::ptrdiff_t channel_stride, const Spatial& tap_stride, float* packed) noexcept;
+struct FilterWeights {
+  const float* data;
+  std::ptrdiff_t filter_stride, channel_stride;
+  Spatial tap_stride;
+
+  /// Those of the filters from this one on.
+  FilterWeights from(std::size_t filter) const noexcept {
+    return {data + static_cast<std::ptrdiff_t>(filter) * filter_stride, filter_stride, channel_stride, tap_stride};
+  }
+};
+/// Packs the first `used` filters side by side, tap by tap and channel by channel, with zeros up to `width`; returns where they
+/// end.
+float* pack_filters(const FilterWeights& w, const Spatial& size, std::size_t channels, std::size_t used, std::size_t width,
+                    float* packed) noexcept;
+/// Packs one group's weights.
+void pack_conv(const ConvKernel& kernel, const Spatial& size, std::size_t channels, std::size_t filters, const FilterWeights& w,
+               float* packed) noexcept;
 
 /// One group of a convolution (one call per group, with shifted pointers; group = 1 is the whole).
 struct ConvArgs {

@@ -50,21 +50,6 @@ inline V log_one_more(V u) {
 
 inline V softplus(V x) { return relu(x) + log_one_more(exp(negate(abs(x)))); }
 
-/// e^x − 1 for x ≤ 0.
-inline V exp_minus_one(V x) {
-  x = at_least(x, set(-104.0f));
-  const V n = round_even(x * set(1.44269504088896341f));
-  V r = fma(n, set(-0.693359375f), x);
-  r = fma(n, set(2.12194440e-4f), r);
-  V p = set(1.9875691500e-4f);
-  p = fma(p, r, set(1.3981999507e-3f));
-  p = fma(p, r, set(8.3334519073e-3f));
-  p = fma(p, r, set(4.1665795894e-2f));
-  p = fma(p, r, set(1.6666665459e-1f));
-  p = fma(p, r, set(5.0000001201e-1f));
-  const V power = scale_by_power(set(1.0f), n);
-  return fma(power, fma(p, r * r, r), power - set(1.0f));
-}
 inline V elu(V x, V alpha) { return select(x < zero(), alpha * exp_minus_one(at_most(x, zero())), x); }
 inline V celu(V x, V alpha) { return select(x < zero(), alpha * exp_minus_one(at_most(x / alpha, zero())), x); }
 inline V sign(V x) { return select(zero() < x, set(1.0f), select(x < zero(), set(-1.0f), x)); }

@@ -115,25 +115,13 @@ std::size_t packed_firstconv_size(const FirstConvKernel& kernel, std::size_t tap
   return taps * channels * Blocks(kernel, filters).vectors * kernel.lanes;
 }
 
-void pack_firstconv(const FirstConvKernel& kernel, const Spatial& size, std::size_t channels, std::size_t filters, const float* w,
-                    std::ptrdiff_t filter_stride, std::ptrdiff_t channel_stride, const Spatial& tap_stride,
-                    float* packed) noexcept {
+void pack_firstconv(const FirstConvKernel& kernel, const Spatial& size, std::size_t channels, std::size_t filters,
+                    const FilterWeights& w, float* packed) noexcept {
   const Blocks blocks(kernel, filters);
   for (std::size_t block = 0, f = 0; block < blocks.count; ++block) {
     const std::size_t width = blocks.size(block) * kernel.lanes;
     const std::size_t used = std::min(width, filters - f);
-    const float* first = w + static_cast<std::ptrdiff_t>(f) * filter_stride;
-    for (std::ptrdiff_t i = 0; i < size[0]; ++i) {
-      for (std::ptrdiff_t j = 0; j < size[1]; ++j) {
-        for (std::ptrdiff_t k = 0; k < size[2]; ++k) {
-          const float* tap = first + i * tap_stride[0] + j * tap_stride[1] + k * tap_stride[2];
-          for (std::size_t c = 0; c < channels; ++c, tap += channel_stride) {
-            for (std::size_t n = 0; n < used; ++n) *packed++ = tap[static_cast<std::ptrdiff_t>(n) * filter_stride];
-            packed = std::fill_n(packed, width - used, 0.0f);
-          }
-        }
-      }
-    }
+    packed = pack_filters(w.from(f), size, channels, used, width, packed);
     f += used;
   }
 }

@@ -80,10 +80,8 @@ struct FirstConvArgs {
 std::size_t packed_firstconv_size(const FirstConvKernel& kernel, std::size_t taps, std::size_t channels,
                                   std::size_t filters) noexcept;
 /// Packs weights to blocks of filters, [block][taps][channels][filters of the block], zeros in the padding.
-/// Element (filter, channel, d, h, w) lies as for pack_conv.
-void pack_firstconv(const FirstConvKernel& kernel, const Spatial& size, std::size_t channels, std::size_t filters, const float* w,
-                    std::ptrdiff_t filter_stride, std::ptrdiff_t channel_stride, const Spatial& tap_stride,
-                    float* packed) noexcept;
+void pack_firstconv(const FirstConvKernel& kernel, const Spatial& size, std::size_t channels, std::size_t filters,
+                    const FilterWeights& w, float* packed) noexcept;
 
 /// Whether the rows that an output row sees, and the weights, stay in cache: beyond that, other ways are faster.
 bool firstconv_fits(const ConvGeometry& geometry, std::size_t channels, std::size_t filters) noexcept;

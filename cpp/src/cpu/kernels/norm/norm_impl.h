@@ -26,24 +26,34 @@ double sum_of(V v) {
   return static_cast<double>(lanes[0]);
 }
 
-double sum_row(std::size_t n, const float* x) {
+/// Σ over a row, where add(sum, numbers) adds what counts of each number.
+template <typename Add>
+double total_of_row(std::size_t n, const float* x, const Add& add) {
   double total = 0;
   while (n >= 4 * kLanes) {
     const std::size_t block = n < kBlock ? n / (4 * kLanes) * (4 * kLanes) : kBlock;
     V a = zero(), b = zero(), c = zero(), d = zero();
     for (std::size_t i = 0; i < block; i += 4 * kLanes) {
-      a = a + load(x + i);
-      b = b + load(x + i + kLanes);
-      c = c + load(x + i + 2 * kLanes);
-      d = d + load(x + i + 3 * kLanes);
+      a = add(a, load(x + i));
+      b = add(b, load(x + i + kLanes));
+      c = add(c, load(x + i + 2 * kLanes));
+      d = add(d, load(x + i + 3 * kLanes));
     }
     total += sum_of((a + b) + (c + d));
     x += block;
     n -= block;
   }
   V rest = zero();
-  for_each_vector(n, [&](std::size_t i, auto part) { rest = rest + part.load(x + i); });
+  for_each_vector(n, [&](std::size_t i, auto part) { rest = add(rest, part.load(x + i)); });
   return total + sum_of(rest);
+}
+
+double sum_row(std::size_t n, const float* x) {
+  return total_of_row(n, x, [](V sum, V numbers) { return sum + numbers; });
+}
+
+double square_row(std::size_t n, const float* x) {
+  return total_of_row(n, x, [](V sum, V numbers) { return fma(numbers, numbers, sum); });
 }
 
 Deviations deviations(std::size_t n, const float* x, float centre) {
@@ -98,30 +108,6 @@ void row_moments(std::size_t rows, std::size_t n, const float* x, double epsilon
     const Exact exact = corrected(moments[r].mean, around[r], n);
     moments[r] = {exact.mean, inverse_root(exact.variance, epsilon)};
   }
-}
-
-double square_row(std::size_t n, const float* x) {
-  double total = 0;
-  while (n >= 4 * kLanes) {
-    const std::size_t block = n < kBlock ? n / (4 * kLanes) * (4 * kLanes) : kBlock;
-    V a = zero(), b = zero(), c = zero(), d = zero();
-    for (std::size_t i = 0; i < block; i += 4 * kLanes) {
-      const V p = load(x + i), q = load(x + i + kLanes), r = load(x + i + 2 * kLanes), s = load(x + i + 3 * kLanes);
-      a = fma(p, p, a);
-      b = fma(q, q, b);
-      c = fma(r, r, c);
-      d = fma(s, s, d);
-    }
-    total += sum_of((a + b) + (c + d));
-    x += block;
-    n -= block;
-  }
-  V rest = zero();
-  for_each_vector(n, [&](std::size_t i, auto part) {
-    const V p = part.load(x + i);
-    rest = fma(p, p, rest);
-  });
-  return total + sum_of(rest);
 }
 
 void row_squares(std::size_t rows, std::size_t n, const float* x, double epsilon, Moments* moments) {

@@ -1,19 +1,13 @@
 // The loop of multiply-adds with NEON.
 #include "cpu/kernels/vec_neon.h"
 
-namespace jitney::kernels {
-namespace {
-
-inline V next(V chain, V f, V a) { return fma(f, a, chain); }
-
-}  // namespace
-}  // namespace jitney::kernels
-
 #include "cpu/kernels/peak/peak_impl.h"
 
 namespace jitney::kernels {
 
 float f32_peak_neon(std::size_t rounds, float factor, float addend);
-float f32_peak_neon(std::size_t rounds, float factor, float addend) { return peak(rounds, factor, addend); }
+float f32_peak_neon(std::size_t rounds, float factor, float addend) {
+  return peak(rounds, factor, addend, [](V chain, V f, V a) { return fma(f, a, chain); });
+}
 
 }  // namespace jitney::kernels

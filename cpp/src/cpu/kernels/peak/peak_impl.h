@@ -1,5 +1,5 @@
 // Twelve chains of multiply-adds, as many as two units with a latency of six cycles can have under way.
-// The file that includes this one has vec_<isa>.h before, and next(chain, f, a): one multiply-add that needs no move.
+// Included after vec_<isa>.h.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,10 @@
 namespace jitney::kernels {
 namespace {
 
+/// next(chain, f, a): one multiply-add that needs no move.
 // Named accumulators: gcc keeps these in registers, but not the elements of an array.
-inline float peak(std::size_t rounds, float factor, float addend) {
+template <typename Next>
+float peak(std::size_t rounds, float factor, float addend, const Next& next) {
   const V f = set(factor), a = set(addend);
   V c0 = set(0.F), c1 = set(1.F), c2 = set(2.F), c3 = set(3.F), c4 = set(4.F), c5 = set(5.F);
   V c6 = set(6.F), c7 = set(7.F), c8 = set(8.F), c9 = set(9.F), c10 = set(10.F), c11 = set(11.F);

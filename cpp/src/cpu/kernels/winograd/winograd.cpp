@@ -230,15 +230,12 @@ std::size_t winograd_block(const Winograd& method, std::size_t threads) noexcept
   return block;
 }
 
-void winograd_pack(const Winograd& method, const float* w, std::ptrdiff_t filter_stride, std::ptrdiff_t channel_stride,
-                   const Spatial& tap_stride, float* packed) {
+void winograd_pack(const Winograd& method, const FilterWeights& w, float* packed) {
   const std::size_t nr = method.gemm->nr, channels = method.channels, points = method.kernel->points();
   const std::size_t block = method.channel_block();
-  const ConvKernel taps{"", method.gemm};
-  std::vector<float> panel(packed_conv_size(taps, 9, channels, nr));
+  std::vector<float> panel(9 * channels * nr);
   for (std::size_t f = 0; f < method.filters; f += nr) {
-    pack_conv(taps, {1, 3, 3}, channels, std::min(nr, method.filters - f), w + static_cast<std::ptrdiff_t>(f) * filter_stride,
-              filter_stride, channel_stride, tap_stride, panel.data());
+    pack_filters(w.from(f), {1, 3, 3}, channels, std::min(nr, method.filters - f), nr, panel.data());
     for (std::size_t c = 0; c < channels; c += block) {
       const std::size_t depth = std::min(block, channels - c), floats = padded(method, depth) * nr;
       transform_weights(method, panel.data() + c * nr, channels * nr, depth, packed, floats);

@@ -87,9 +87,8 @@ struct Winograd {
 /// How many tiles to take at a time where the whole batch's transformed inputs are too large for the caches.
 std::size_t winograd_block(const Winograd& method, std::size_t threads) noexcept;
 
-/// Transforms weights to be kept; see pack_conv for `w`.
-void winograd_pack(const Winograd& method, const float* w, std::ptrdiff_t filter_stride, std::ptrdiff_t channel_stride,
-                   const Spatial& tap_stride, float* packed);
+/// Transforms weights to be kept.
+void winograd_pack(const Winograd& method, const FilterWeights& w, float* packed);
 
 /// Tiles [first, last), which are multiplied together, and the place of their transformed inputs.
 struct WinogradTiles {
