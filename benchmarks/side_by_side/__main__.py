@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from side_by_side import models, tables
+from side_by_side.machine import machine
 from side_by_side.race import Row, race
 from side_by_side.runtimes import RUNTIMES
 
@@ -64,7 +63,7 @@ def _print(found: dict[int, dict[str, list[Row]]]) -> None:
 
 def _as_dict(found: dict[int, dict[str, list[Row]]], runtimes: list[str], rounds: int) -> dict[str, object]:
     return {
-        "machine": {"processor": _processor(), "cores": os.cpu_count(), "system": platform.platform()},
+        "machine": machine(),
         "versions": {name: RUNTIMES[name].version() for name in runtimes},
         "rounds": rounds,
         "results": [
@@ -73,14 +72,6 @@ def _as_dict(found: dict[int, dict[str, list[Row]]], runtimes: list[str], rounds
             for model, rows in results.items()
         ],
     }
-
-
-def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    for line in info.read_text(encoding="utf-8").splitlines() if info.exists() else ():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 if __name__ == "__main__":

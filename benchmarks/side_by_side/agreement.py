@@ -11,17 +11,18 @@ _NOTHING = 1e-6
 
 
 def largest_error(reference: Path, other: Path) -> float:
-    """The largest difference relative to the largest value of its output (of its channel where there are three axes or more).
-
-    Infinite where sizes or NaNs differ; differences below 1e-6 count as none.
-    """
+    """The largest difference() of results that were saved as .npz files."""
     with np.load(reference) as first, np.load(other) as second:
         if len(first.files) != len(second.files):
             return float("inf")
-        return max((_error(first[name], second[name]) for name in first.files), default=0.0)
+        return max((difference(first[name], second[name]) for name in first.files), default=0.0)
 
 
-def _error(wanted: npt.NDArray[np.generic], found: npt.NDArray[np.generic]) -> float:
+def difference(wanted: npt.NDArray[np.generic], found: npt.NDArray[np.generic]) -> float:
+    """The largest one, relative to the largest value of the output (of its channel where there are three axes or more).
+
+    Infinite where sizes or NaNs differ; differences below 1e-6 count as none.
+    """
     if wanted.size != found.size or (wanted.ndim == found.ndim and wanted.shape != found.shape):
         return float("inf")
     if wanted.size == 0:
@@ -30,7 +31,7 @@ def _error(wanted: npt.NDArray[np.generic], found: npt.NDArray[np.generic]) -> f
     if not np.array_equal(np.isnan(x), np.isnan(y)):
         return float("inf")
     x, y = np.nan_to_num(x), np.nan_to_num(y)
-    difference = np.abs(x - y)
-    difference[difference < _NOTHING] = 0
+    error = np.abs(x - y)
+    error = np.where(error < _NOTHING, 0, error)
     axes = tuple(axis for axis in range(x.ndim) if axis != 1) if x.ndim >= 3 else None
-    return float(np.max(difference / (np.max(np.abs(x), axis=axes, keepdims=True) + 1e-12)))
+    return float(np.max(error / (np.max(np.abs(x), axis=axes, keepdims=True) + 1e-12)))

@@ -88,7 +88,8 @@ def _load_ort(task: Task) -> Run:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = task.threads, 1
     session = onnxruntime.InferenceSession(str(task.model), options, providers=["CPUExecutionProvider"])
-    return lambda: session.run(list(task.outputs), dict(task.feeds))
+    feeds, outputs = dict(task.feeds), list(task.outputs)
+    return lambda: session.run(outputs, feeds)
 
 
 def _load_openvino(task: Task) -> Run:

@@ -15,7 +15,7 @@ Results = Mapping[str, Sequence[Row]]
 def speed(results: Results, threads: int) -> str:
     """Milliseconds of a run, and Jitney's ratio to the fastest peer."""
     names = _names(results)
-    lines = _head([f"ms, {_count(threads)}", *(RUNTIMES[name].title for name in names), "Jitney to the fastest peer"])
+    lines = head([f"ms, {count(threads)}", *(RUNTIMES[name].title for name in names), "Jitney to the fastest peer"])
     ratios = []
     for model, rows in results.items():
         by_name = {row.runtime: row for row in rows}
@@ -23,20 +23,20 @@ def speed(results: Results, threads: int) -> str:
         if ratio is not None:
             ratios.append(ratio)
         cells = [_time(by_name[name]) for name in names]
-        lines.append(_line([model, *cells, "–" if ratio is None else f"{ratio:.2f}"]))
+        lines.append(line([model, *cells, "–" if ratio is None else f"{ratio:.2f}"]))
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        lines.append(_line(["geometric mean", *("" for _ in names), f"**{mean:.2f}**"]))
+        lines.append(line(["geometric mean", *("" for _ in names), f"**{mean:.2f}**"]))
     return "\n".join(lines)
 
 
 def costs(results: Results, threads: int) -> str:
     """Loading, with files out of memory and in it, and memory."""
     names = _names(results)
-    lines = _head([f"first load / second load, ms; memory, MB; {_count(threads)}", *(RUNTIMES[name].title for name in names)])
+    lines = head([f"first load / second load, ms; memory, MB; {count(threads)}", *(RUNTIMES[name].title for name in names)])
     for model, rows in results.items():
         by_name = {row.runtime: row for row in rows}
-        lines.append(_line([model, *(_cost(by_name[name]) for name in names)]))
+        lines.append(line([model, *(_cost(by_name[name]) for name in names)]))
     return "\n".join(lines)
 
 
@@ -68,13 +68,16 @@ def _cost(row: Row) -> str:
     return "–" if row.error else f"{row.first_load_ms:.0f} / {row.second_load_ms:.0f}; {row.memory_mb:.0f}"
 
 
-def _count(threads: int) -> str:
+def count(threads: int) -> str:
+    """`1 thread`, `2 threads`."""
     return f"{threads} thread{'' if threads == 1 else 's'}"
 
 
-def _head(cells: Sequence[str]) -> list[str]:
-    return [_line(cells), "|---|" + "---:|" * (len(cells) - 1)]
+def head(cells: Sequence[str]) -> list[str]:
+    """A table's first two lines; all columns but the first hold figures."""
+    return [line(cells), "|---|" + "---:|" * (len(cells) - 1)]
 
 
-def _line(cells: Sequence[str]) -> str:
+def line(cells: Sequence[str]) -> str:
+    """A table's row."""
     return "| " + " | ".join(cells) + " |"
