@@ -18,7 +18,7 @@ CMAKE_GENERATOR ?= Ninja
 export CMAKE_GENERATOR
 IMAGE ?=
 
-.PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size counts counts-update bench bench-kernels bench-arm clean
+.PHONY: demo test conformance conformance-update generated mutated operators operators-check packages lint format clang tidy asan tsan fuzz scalar arm arm-models arm-size counts counts-update bench bench-ops bench-kernels bench-arm clean
 .DELETE_ON_ERROR:
 
 # --- The environment -------------------------------------------------------------------------------------------------
@@ -116,6 +116,13 @@ bench: $(BENCH)/.made
 	cd benchmarks && $(CURDIR)/$(BENCH)/venv/bin/python -m side_by_side $(MODELS) --threads '$(THREADS)' --rounds $(ROUNDS) \
 	  --cache $(CURDIR)/$(BENCH)/models --json $(CURDIR)/$(BENCH)/results.json
 
+# Single operators and short chains beside ONNX Runtime: make bench-ops OPS='^conv/.*groups' THREADS=1
+OPS ?=
+
+bench-ops: $(BENCH)/.made
+	cd benchmarks && $(CURDIR)/$(BENCH)/venv/bin/python -m single_ops '$(OPS)' --threads '$(THREADS)' --rounds $(ROUNDS) \
+	  --json $(CURDIR)/$(BENCH)/ops.json
+
 # Instructions on x86 and ARM, and static cycles of NEON loops, against the stored ones: gates that noise cannot touch.
 COUNT = $(CURDIR)/$(BIN)/python -m counts --native $(CURDIR)/$(BUILD)/dev/benchmarks/counts/count_run \
   --arm $(CURDIR)/$(BUILD)/aarch64/benchmarks/counts/count_run --build $(CURDIR)/$(BUILD)
@@ -135,7 +142,7 @@ lint: $(VENV)/.dev
 	cp -r python/jitney $(BUILD)/typecheck/jitney && cp -r converter $(BUILD)/typecheck/jitney/converter
 	cd $(BUILD)/typecheck && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p jitney
 	cd models && $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml fetch.py feeds.py
-	cd benchmarks && MYPYPATH=$(CURDIR)/$(BUILD)/typecheck:$(CURDIR)/models $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml -p counts -p side_by_side
+	cd benchmarks && MYPYPATH=$(CURDIR)/$(BUILD)/typecheck:$(CURDIR)/models $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml -p counts -p side_by_side -p single_ops
 	clang-format-19 --dry-run --Werror $(CPP_FILES)
 
 format: $(VENV)/.dev
