@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import onnx
@@ -25,6 +26,13 @@ def test_models_are_valid(family: str) -> None:
         onnx.checker.check_model(model, full_check=True)
         assert [value.name for value in model.graph.input] == list(case.feeds())
         assert all(value.type.tensor_type.elem_type for value in model.graph.output), case.name
+
+
+def test_documented_patterns_find_cases() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs/performance.md").read_text(encoding="utf-8")
+    patterns = [quoted or plain for quoted, plain in re.findall(r"OPS=(?:'([^']+)'|([^\s`']+))", page)]
+    assert len(patterns) > 10
+    assert [pattern for pattern in patterns if not chosen(pattern)] == []
 
 
 def test_a_few_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
