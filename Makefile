@@ -142,7 +142,8 @@ lint: $(VENV)/.dev
 	cp -r python/jitney $(BUILD)/typecheck/jitney && cp -r converter $(BUILD)/typecheck/jitney/converter
 	cd $(BUILD)/typecheck && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p jitney
 	cd models && $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml fetch.py feeds.py
-	cd benchmarks && MYPYPATH=$(CURDIR)/$(BUILD)/typecheck:$(CURDIR)/models $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml -p counts -p side_by_side -p single_ops
+	cd benchmarks && MYPYPATH=$(CURDIR)/$(BUILD)/typecheck:$(CURDIR)/models $(CURDIR)/$(BIN)/mypy --config-file ../pyproject.toml \
+	  -p counts -p side_by_side -p single_ops -p arm_peers
 	clang-format-19 --dry-run --Werror $(CPP_FILES)
 
 format: $(VENV)/.dev

@@ -1,7 +1,8 @@
 """Counts the instructions, loads and stores of an inference on 64-bit ARM: Jitney's beside ncnn's for the same graph.
 
 Both run under qemu-user on one thread in float32, counted by the same plugin; a figure is the difference between a process with
-several inferences and one with a single one. docs/performance.md says how to get the root file system and the packages.
+several inferences and one with a single one. Jitney is counted as it comes, where it prefers speed to memory, and with its
+kernels for in-order cores. docs/performance.md says how to get the root file system and the packages. The table is Markdown.
 """
 
 from __future__ import annotations
@@ -28,6 +29,12 @@ import jitney
 Array = npt.NDArray[np.float32]
 _HERE = Path(__file__).resolve().parent
 _LIBRARIES = "/usr/aarch64-linux-gnu"
+# How Jitney is run: for which kind of core, and what it prefers (SessionOptions::prefer). The first decides the exit status.
+_JITNEY = {
+    "jitney": ("out-of-order", "memory"),
+    "jitney, prefer=speed": ("out-of-order", "speed"),
+    "jitney, in-order kernels": ("in-order", "memory"),
+}
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             plugin = build_plugin(folder)
+            print("| model | CPU | runtime | instructions, M | to ncnn's | loads and stores, M | to ncnn's | results differ by |")
+            print("|---|---|---|--:|--:|--:|--:|--:|", flush=True)
             for model in arguments.models:
                 case = _prepare(model, arguments.work, arguments.pnnx)
                 for cpu in arguments.cpus.split(","):
@@ -94,7 +103,7 @@ def _prepare(name: str, folder: Path, pnnx: str) -> Case:
 
 
 def _compare(case: Case, cpu: str, arguments: argparse.Namespace, plugin: Path, folder: Path) -> int:
-    """Prints a line per runtime; 1 if Jitney takes more than ncnn."""
+    """Prints a row per runtime; 1 if Jitney takes more than ncnn."""
 
     def run_ncnn(emulator: list[str], runs: int) -> Array:
         target = folder / "ncnn.npy"
@@ -104,9 +113,10 @@ def _compare(case: Case, cpu: str, arguments: argparse.Namespace, plugin: Path, 
         result: Array = np.load(target)
         return result
 
-    def run_jitney(core: str) -> Callable[[list[str], int], Array]:
+    def run_jitney(core: str, prefer: str) -> Callable[[list[str], int], Array]:
         def run(emulator: list[str], runs: int) -> Array:
-            command = [*emulator, "-L", _LIBRARIES, "-E", f"JITNEY_CORE={core}", str(arguments.program), str(case.jny), "1"]
+            program = ["-E", f"JITNEY_CORE={core}", str(arguments.program), str(case.jny), "1", prefer]
+            command = [*emulator, "-L", _LIBRARIES, *program]
             done = subprocess.run(command, input=_feed(case) * runs, capture_output=True, check=False)
             if done.returncode != 0:
                 raise CountingError(f"{' '.join(command)} failed: {done.stderr.decode(errors='replace')[-500:]}")
@@ -116,17 +126,15 @@ def _compare(case: Case, cpu: str, arguments: argparse.Namespace, plugin: Path, 
 
     peers: dict[str, Callable[[list[str], int], Array]] = {
         "ncnn": run_ncnn,
-        "jitney": run_jitney("out-of-order"),
-        "jitney, in-order kernels": run_jitney("in-order"),
+        **{name: run_jitney(core, prefer) for name, (core, prefer) in _JITNEY.items()},
     }
     counts = {name: _count(run, cpu, arguments.runs, plugin, folder) for name, run in peers.items()}
     ncnn = counts["ncnn"]
     for name, count in counts.items():
         error = float(np.abs(count.result - ncnn.result.reshape(count.result.shape)).max() / np.abs(ncnn.result).max())
         print(
-            f"{case.name:14s} {cpu:12s} {name:25s} {count.instructions / 1e6:8.2f} M instructions "
-            f"(×{count.instructions / ncnn.instructions:.3f}), {count.loads_and_stores / 1e6:7.2f} M loads and stores "
-            f"(×{count.loads_and_stores / ncnn.loads_and_stores:.3f}), differs by {error:.1e}",
+            f"| {case.name} | {cpu} | {name} | {count.instructions / 1e6:.2f} | {count.instructions / ncnn.instructions:.3f} "
+            f"| {count.loads_and_stores / 1e6:.2f} | {count.loads_and_stores / ncnn.loads_and_stores:.3f} | {error:.1e} |",
             flush=True,
         )
     ours = counts["jitney"]
